@@ -4,6 +4,39 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+ROLES = ("attention", "ffn", "expert", "shared", "router", "head", "other")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """One weight matrix of a layer (or outside the layers), `count` times.
+
+    `linear` says whether the reference implementation holds it as a linear module of its own,
+    which is what an adapter on "all-linear" finds; routed experts and routers usually are not.
+
+    >>> Matrix(name="up_proj", role="ffn", inputs=8, outputs=32, bias=True).params
+    288
+    """
+
+    name: str  # last part of the module's name in the published checkpoint
+    role: str  # one of ROLES
+    inputs: int  # width of what it multiplies
+    outputs: int  # width of what it gives
+    bias: bool = False
+    count: int = 1  # in one layer; routed experts: number of experts
+    linear: bool = True
+    per_sequence: bool = False  # used once per sequence (a pooler), not once per token
+    encoder_tokens: bool = False  # in a decoder layer, but sees the encoder's tokens
+
+    @property
+    def weights(self) -> int:
+        """Elements without biases."""
+        return self.count * self.inputs * self.outputs
+
+    @property
+    def params(self) -> int:
+        return self.weights + (self.count * self.outputs if self.bias else 0)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
@@ -40,6 +73,7 @@ class Block:
     shared_params: int = 0  # always-active experts and their gate
     router_params: int = 0
     norm_params: int = 0  # norms and other small tensors that every device replicates
+    matrices: tuple[Matrix, ...] = ()  # of ONE layer: what the parameter counts consist of
 
     @property
     def params(self) -> int:
@@ -83,6 +117,7 @@ class Model:
     max_seq_len: int | None = None  # tokens
     checkpoint_format: str | None = None  # of the published weights: bf16, fp16, fp32, fp8, mxfp4
     image_tokens: int | None = None  # vit: tokens per image at the config's size
+    matrices: tuple[Matrix, ...] = ()  # outside the layers: output layer, pooler, projections
     warnings: tuple[str, ...] = field(default=())
 
     @property
