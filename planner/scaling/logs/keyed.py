@@ -1,0 +1,118 @@
+"""Lines of `key value` pairs, whatever the key looks like: the fast path of all line formats.
+
+A format says which literal text stands before each number (`trl:`, ` loss=`, `lm loss: `); a block
+of lines is searched for all of them at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.scaling.logs.numbers import Bytes, Flags, Floats, Places, parse_numbers, skip_spaces
+from planner.scaling.logs.sink import Sink
+from planner.scaling.logs.source import Source
+
+_NEWLINE = ord("\n")
+_WORD = np.zeros(256, dtype=np.bool_)
+_WORD[list(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/.-")] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A literal that stands before a number."""
+
+    literal: bytes
+    name: str
+    kind: str  # of `Sink.add`, or "step"
+    scale: float = 1.0  # into seconds, for times
+    line_start: bool = False  # only as the first text of a line
+
+    def __post_init__(self) -> None:
+        assert self.literal, self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grammar:
+    """The keys of a format; a line counts when one of `steps` and any other key are in it."""
+
+    steps: tuple[Key, ...]
+    keys: tuple[Key, ...]
+    carry_step: bool = False  # a line without a step belongs to the last step told
+
+
+def read_keyed(source: Source, sink: Sink, grammar: Grammar) -> None:
+    """Stream the source through the grammar."""
+    last_step = np.nan
+    for block in source.blocks():
+        sink.bytes_read += len(block)
+        last_step = _read_block(block, sink, grammar, last_step)
+
+
+def _read_block(block: bytes, sink: Sink, grammar: Grammar, last_step: float) -> float:
+    text = np.frombuffer(block, dtype=np.uint8)
+    newlines = np.flatnonzero(text == _NEWLINE)
+    counts = np.bincount(text, minlength=256)
+    steps = np.full(len(newlines), np.nan)
+    for key in grammar.steps:
+        lines, values, _ = _values(text, newlines, counts, key)
+        fresh = np.isnan(steps[lines])
+        steps[lines[fresh]] = values[fresh]
+    if grammar.carry_step:
+        steps = _carried(steps, last_step)
+        last_step = float(steps[-1]) if len(steps) else last_step
+    used = np.zeros(len(newlines), dtype=np.bool_)
+    for key in grammar.keys:
+        lines, values, unreadable = _values(text, newlines, counts, key)
+        used[lines] = True
+        if key.kind == "metric" and not _WORD[key.literal[-1]]:
+            sink.count_unreadable(int(np.isfinite(steps[unreadable]).sum()))
+        sink.add(key.kind, key.name, steps[lines], values * key.scale)
+    sink.count_lines(len(newlines), int((used & np.isfinite(steps)).sum()))
+    return last_step
+
+
+def _values(
+    text: Bytes, newlines: Places, counts: Places, key: Key
+) -> tuple[Places, Floats, Places]:
+    """The line and the number of each occurrence of a key (the first of a line counts), and the
+    lines where no number stands behind the key."""
+    places = _occurrences(text, key.literal, counts)
+    places = places[_stands_alone(text, places, key)]
+    lines = np.searchsorted(newlines, places)
+    first = np.flatnonzero(np.diff(lines, prepend=-1) > 0)
+    places, lines = places[first], lines[first]
+    starts = skip_spaces(text, places + len(key.literal))
+    values, found = parse_numbers(text, starts)
+    return lines[found], values[found], lines[~found]
+
+
+def _occurrences(text: Bytes, literal: bytes, counts: Places) -> Places:
+    """Where `literal` begins, found by its rarest byte."""
+    characters = list(literal)
+    rarest = min(range(len(characters)), key=lambda i: int(counts[characters[i]]))
+    if counts[characters[rarest]] == 0:
+        return np.empty(0, dtype=np.intp)
+    places = np.flatnonzero(text == characters[rarest]) - rarest
+    places = places[(places >= 0) & (places + len(characters) < len(text))]
+    for offset, character in enumerate(characters):
+        if offset != rarest:
+            places = places[text[places + offset] == character]
+    return places
+
+
+def _stands_alone(text: Bytes, places: Places, key: Key) -> Flags:
+    """No letter before the key; a newline before it where it must begin the line."""
+    before = text[np.maximum(places - 1, 0)]
+    first = places == 0
+    if not key.line_start:
+        begins_word = bool(_WORD[key.literal[0]])
+        return first | ~_WORD[before] if begins_word else np.ones(len(places), dtype=np.bool_)
+    return first | (before == _NEWLINE)
+
+
+def _carried(steps: Floats, last_step: float) -> Floats:
+    steps = np.concatenate(([last_step], steps))
+    known = np.where(np.isnan(steps), 0, np.arange(len(steps)))
+    return steps[np.maximum.accumulate(known)][1:]
