@@ -1,0 +1,1 @@
+"""Our own error: published runs as plans, fitted constants, intervals, calibration."""
