@@ -8,15 +8,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """What a field expects: its units, each as a multiple of the unit that results.
+    """What a field expects: its units, each as a multiple of one base unit.
 
-    `units[""]` is what a bare number means. `low` and `high` bound what is believable: beyond
-    them a value is a slip (a unit left out, a prefix too many) rather than a plan.
+    `units[""]` is what text without a unit means. `low` and `high` bound what is believable:
+    beyond them a value is a slip (a unit left out, a prefix too many) rather than a plan.
     """
 
     name: str  # as an error says it
     unit: str  # of the result
-    units: Mapping[str, float]
+    units: Mapping[str, float]  # in the base unit
+    per: float = 1.0  # the result's unit, in the base unit
     low: float = 0.0  # smallest believable value above zero
     high: float  # largest believable value
     example: str
@@ -73,6 +74,14 @@ TOKENS = Kind(
     example="1e12, 1T or 300B",
     case=False,
 )
+SEQUENCE = Kind(
+    name="a sequence length in tokens, every digit (8k is 8000 to some and 8192 to others)",
+    unit="tokens",
+    units={"": 1.0, "tokens": 1.0},
+    high=1e8,
+    example="8192",
+    case=False,
+)
 BYTES = Kind(
     name="a memory size",
     unit="B",
@@ -81,7 +90,7 @@ BYTES = Kind(
         **_BYTES,
         **{unit.lower(): size for unit, size in _BYTES.items() if unit != "B"},
     },
-    low=2.0**20,
+    low=1e6,
     high=1e18,
     example="80GiB or 80GB",
 )
@@ -97,7 +106,8 @@ SECONDS = Kind(
 DAYS = Kind(
     name="a number of days",
     unit="days",
-    units={"": 1.0, **{unit: size / 86400.0 for unit, size in _SECONDS.items()}},
+    units={"": 86400.0, **_SECONDS},
+    per=86400.0,
     low=1e-6,
     high=36525.0,
     example="3.5, 3.5days or 12h",
@@ -114,7 +124,8 @@ BYTES_PER_SECOND = Kind(
 BITS_PER_SECOND = Kind(
     name="a bandwidth",
     unit="Gbit/s",
-    units={"": 1.0, **{unit: size * 8e-9 for unit, size in _PER_SECOND.items()}},
+    units={"": 1.25e8, **_PER_SECOND},
+    per=1.25e8,
     low=1e-3,
     high=1e6,
     example="400 (Gbit/s per accelerator), 400Gbit/s or 50GB/s",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from decimal import Decimal
+from numbers import Real
 
 from planner.errors import PlannerError
 from planner.quantities.kinds import Kind
@@ -31,7 +32,7 @@ def read(kind: Kind, field: str, value: object) -> float:
     >>> read(SECONDS, "time", "12h")
     43200.0
     """
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    if isinstance(value, bool) or not isinstance(value, Real | str):
         raise PlannerError(field, value, f"write {kind.name}, such as {kind.example}")
     amount = _from_text(kind, field, value) if isinstance(value, str) else _finite(field, value)
     return _believable(kind, field, value, amount)
@@ -50,13 +51,13 @@ def read_whole(kind: Kind, field: str, value: object) -> int:
     return int(value) if isinstance(value, int) else int(amount)
 
 
-def _finite(field: str, value: float) -> float:
+def _finite(field: str, value: Real | str, shown: str | None = None) -> float:
     try:
         amount = float(value)
     except OverflowError:  # an integer beyond every float
         amount = math.inf
     if not math.isfinite(amount):
-        raise PlannerError(field, amount, "write a finite number")
+        raise PlannerError(field, shown or amount, "write a finite number")
     return amount
 
 
@@ -70,10 +71,10 @@ def _from_text(kind: Kind, field: str, text: str) -> float:
     factor = _factor(kind, field, text, match["unit"] or "")
     whole = (match["whole"] or "0").replace(",", "").replace("_", "")
     digits = f"{match['sign']}{whole}{match['fraction'] or ''}e{match['power'] or '0'}"
-    if not _finite(field, float(digits)):
+    if not _finite(field, digits, text):
         return 0.0
     # in decimal, so that 1.1T is 1100000000000 and not a neighbour of it
-    return float(Decimal(digits) * Decimal(repr(factor)))
+    return float(Decimal(digits) * Decimal(repr(factor)) / Decimal(repr(kind.per)))
 
 
 def _is_number(match: re.Match[str]) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from planner.errors import PlannerError
-from planner.quantities import COUNT, RATE, TOKENS, Kind
+from planner.quantities import RATE, SEQUENCE, TOKENS, Kind
 from planner.run.keys import key, read_fields
 from planner.run.values import amount, one_of, shape, whole, word
 
@@ -26,7 +26,7 @@ class Data:
     epochs: float | None = key(amount(_EPOCHS), "passes over the dataset, instead of tokens")
     dataset_tokens: int | None = key(whole(TOKENS), "tokens in the dataset, with epochs")
     dataset_samples: int | None = key(whole(TOKENS), "samples in the dataset, with epochs")
-    seq_len: int | None = key(whole(COUNT, most=100_000_000), "tokens per sequence")
+    seq_len: int | None = key(whole(SEQUENCE), "tokens per sequence, such as 8192")
     lengths: str | None = key(
         word, "real lengths: a CSV with length,count or a JSONL text", metavar="FILE"
     )

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator
 
 from planner.run.keys import Key, dotted, keys_of
 from planner.run.lora import Lora
-from planner.run.run import SECTIONS, Run, mapping_from_yaml, overlay
+from planner.run.mapping import mapping_from_yaml, overlay
+from planner.run.run import SECTIONS, Run
 
 _DEST = "run."
 _FILE = "run_file"

@@ -114,6 +114,7 @@ class Training:
         if global_batch % product or (exact and global_batch != product):
             factors = " · ".join(f"{name} {value}" for name, value in known.items())
             must = "be" if exact else "be a multiple of"
+            total = f" = {product}" if len(known) > 1 else ""
             raise PlannerError(
-                "training.global_batch", global_batch, f"must {must} {factors} = {product}"
+                "training.global_batch", global_batch, f"must {must} {factors}{total}"
             )

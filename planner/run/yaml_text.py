@@ -7,7 +7,7 @@ that was written, and the run file's keys read it as the word or quantity they e
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 
@@ -44,18 +44,14 @@ def parse_yaml(text: str, name: str = "run file") -> dict[str, Any]:
     >>> parse_yaml("price: {region: no}")
     {'price': {'region': 'no'}}
     """
-    loader = _PlainLoader(text)
     try:
+        loader = _PlainLoader(text)
         node = loader.get_single_node()
-        value = _value(node, name) if node is not None else None
+        value = _value(node) if node is not None else None
     except yaml.MarkedYAMLError as error:
-        where = error.problem_mark or error.context_mark
-        line = where.line + 1 if where else 1
-        raise PlannerError(f"{name} line {line}", _first_line(error), "correct the YAML") from None
+        raise _wrong(error, text, name) from None
     except yaml.YAMLError as error:
-        raise PlannerError(name, _first_line(error), "correct the YAML") from None
-    finally:
-        loader.dispose()
+        raise PlannerError(name, text[:40], f"not YAML: {_first_line(error)}") from None
     if not isinstance(value, dict):
         raise PlannerError(name, text[:40], "write a mapping of keys such as model, data, hardware")
     return value
@@ -78,33 +74,38 @@ class _PlainLoader(yaml.BaseLoader):
         return node
 
 
-def _refuse(mark: Any, problem: str) -> None:
+def _refuse(mark: yaml.Mark, problem: str) -> NoReturn:
     raise yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
 
 
-def _value(node: yaml.Node, name: str) -> Any:
+def _wrong(error: yaml.MarkedYAMLError, text: str, name: str) -> PlannerError:
+    """The error as a person reads it: the file, the line, what stands there, what is wrong."""
+    mark = error.problem_mark or error.context_mark
+    number = mark.line if mark else 0
+    lines = text.splitlines() or [""]
+    line = lines[min(number, len(lines) - 1)].strip()
+    return PlannerError(f"{name} line {number + 1}", line, _first_line(error))
+
+
+def _value(node: yaml.Node) -> Any:
     if node.tag not in _PLAIN_TAGS:
-        _refuse(node.start_mark, f"the tag {node.tag} is not read: write plain text")
+        _refuse(node.start_mark, "tags are not read: write plain text")
     if isinstance(node, yaml.MappingNode):
-        return _mapping(node, name)
+        return _mapping(node)
     if isinstance(node, yaml.SequenceNode):
-        return [_value(item, name) for item in node.value]
+        return [_value(item) for item in node.value]
     return node.value
 
 
-def _mapping(node: yaml.MappingNode, name: str) -> dict[str, Any]:
+def _mapping(node: yaml.MappingNode) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key_node, value_node in node.value:
         if not isinstance(key_node, yaml.ScalarNode):
             _refuse(key_node.start_mark, "a key must be a word")
-        key = _value(key_node, name)
+        key = _value(key_node)
         if key in found:
-            raise PlannerError(
-                f"{name} line {key_node.start_mark.line + 1}",
-                key,
-                "this key is given twice: keep one",
-            )
-        found[key] = _value(value_node, name)
+            _refuse(key_node.start_mark, f"the key {key} is given twice: keep one")
+        found[key] = _value(value_node)
     return found
 
 
