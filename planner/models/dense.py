@@ -29,9 +29,7 @@ STYLES: dict[str, Style] = {
     "llama": Style(in_bias=_BIAS, out_bias=_BIAS, mlp_bias=("mlp_bias", False), kv_heads="heads"),
     "mistral": Style(window="all"),
     "qwen2": Style(in_bias=True, window="late"),
-    "qwen3": Style(
-        in_bias=_BIAS, out_bias=_BIAS, qk_norm="head", head_dim="stated", window="late"
-    ),
+    "qwen3": Style(in_bias=_BIAS, out_bias=_BIAS, qk_norm="head", head_dim="stated", window="late"),
     "gemma": Style(in_bias=_BIAS, out_bias=_BIAS, tied=True, head_dim="stated"),
     "gemma2": Style(
         in_bias=_BIAS,
@@ -223,9 +221,7 @@ STYLES: dict[str, Style] = {
         window="every",
         window_every=4,
     ),
-    "granite": Style(
-        in_bias=_BIAS, out_bias=_BIAS, mlp_bias=("mlp_bias", False), kv_heads="heads"
-    ),
+    "granite": Style(in_bias=_BIAS, out_bias=_BIAS, mlp_bias=("mlp_bias", False), kv_heads="heads"),
     "smollm3": Style(
         in_bias=_BIAS,
         out_bias=_BIAS,
@@ -233,9 +229,7 @@ STYLES: dict[str, Style] = {
         tied=True,
         window="late",
     ),
-    "glm": Style(
-        in_bias=_BIAS, mlp_names=("gate_up_proj", "down_proj"), head_dim="stated"
-    ),
+    "glm": Style(in_bias=_BIAS, mlp_names=("gate_up_proj", "down_proj"), head_dim="stated"),
     "glm4": Style(
         in_bias=_BIAS, norms=4, mlp_names=("gate_up_proj", "down_proj"), head_dim="stated"
     ),

@@ -94,9 +94,7 @@ def _block(fields: Fields, keys: Keys, hidden: int) -> Block:
     heads, width = fields.count(keys.heads), fields.count(keys.ffn)
     head_dim = fields.divided(hidden, keys.hidden, heads, keys.heads)
     sizes = Attention(hidden=hidden, heads=heads, kv_heads=heads, head_dim=head_dim)
-    attention = attention_matrices(
-        sizes, names=keys.attention_names, in_bias=True, out_bias=True
-    )
+    attention = attention_matrices(sizes, names=keys.attention_names, in_bias=True, out_bias=True)
     mlp = mlp_matrices(hidden, width, names=keys.mlp_names, bias=True, gated=False)
     return make_block(
         sizes,
@@ -120,16 +118,18 @@ def _square(name: str, hidden: int, *, per_sequence: bool) -> Matrix:
     )
 
 
-def _masked_head(
-    fields: Fields, transform: str, decoder: str, hidden: int, vocab: int
-) -> Head:
-    """Transform, norm, and logits that share the word embedding but have their own bias."""
+def _masked_head(fields: Fields, transform: str, decoder: str, hidden: int, vocab: int) -> Head:
+    """Transform, norm, and logits that share the word embedding but have their own bias.
+
+    The reference keeps a second bias beside the output layer, the same tensor only when tied.
+    """
     tied = fields.flag("tie_word_embeddings", absent=True)
     logits = vocabulary_head(decoder, width=hidden, vocab=vocab, tied=tied, bias=True)
     square = _square(transform, hidden, per_sequence=False)
+    second_bias = 0 if tied or decoder != "decoder" else vocab
     return Head(
         matrices=(square, *logits.matrices),
-        params=square.params + 2 * hidden + logits.params,
+        params=square.params + 2 * hidden + logits.params + second_bias,
         vocab=vocab,
         tied=tied,
     )

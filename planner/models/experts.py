@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from planner.engine.model import Block, Matrix, Model
 from planner.models.dense import STYLES, assemble
 from planner.models.fields import Fields
-from planner.models.parts import Attention, expert_matrices, make_block, mlp_matrices
+from planner.models.parts import Attention, Mixture, expert_matrices, make_block, mlp_matrices
 from planner.models.style import (
     LAYERS,
     Style,
@@ -23,13 +23,15 @@ from planner.models.style import (
 _GATED = ("gate_proj", "up_proj", "down_proj")
 
 
+_NUM_EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts")
+_TOP_K = ("num_experts_per_tok", "experts_per_token")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sparse:
     """The config keys of a family's experts and what its experts have."""
 
     attention: Style
-    count: str = "num_experts"  # config key: routed experts of a layer
-    top_k: str = "num_experts_per_tok"
     width: str = "moe_intermediate_size"  # config key: width of one expert
     shared_width: str | None = None  # config key: width of the shared expert
     shared_count: str | None = None  # config key: shared experts, each as wide as a routed one
@@ -42,9 +44,7 @@ class Sparse:
 
 
 SPARSE: dict[str, Sparse] = {
-    "mixtral": Sparse(
-        attention=STYLES["mistral"], count="num_local_experts", width="intermediate_size"
-    ),
+    "mixtral": Sparse(attention=STYLES["mistral"], width="intermediate_size"),
     "qwen2_moe": Sparse(
         attention=replace(STYLES["qwen2"], in_bias=("qkv_bias", True)),
         shared_width="shared_expert_intermediate_size",
@@ -63,13 +63,10 @@ SPARSE: dict[str, Sparse] = {
             norm_tensors=2,
             window="all",
         ),
-        count="num_local_experts",
         width="intermediate_size",
         linear_router=True,
     ),
-    "granitemoe": Sparse(
-        attention=STYLES["granite"], count="num_local_experts", width="intermediate_size"
-    ),
+    "granitemoe": Sparse(attention=STYLES["granite"], width="intermediate_size"),
     "glm4_moe": Sparse(
         attention=Style(
             in_bias=("attention_bias", False),
@@ -77,7 +74,6 @@ SPARSE: dict[str, Sparse] = {
             qk_norm_key="use_qk_norm",
             head_dim="stated",
         ),
-        count="n_routed_experts",
         shared_count="n_shared_experts",
         dense_first="first_k_dense_replace",
     ),
@@ -88,7 +84,6 @@ SPARSE: dict[str, Sparse] = {
             qk_norm="head",
             window="late",
         ),
-        count="n_routed_experts",
         shared_count="n_shared_experts",
         dense_first="first_k_dense_replace",
     ),
@@ -100,7 +95,6 @@ SPARSE: dict[str, Sparse] = {
             window="every",
             window_every=2,
         ),
-        count="num_local_experts",
         width="intermediate_size",
         bias=True,
         sinks=True,
@@ -138,19 +132,15 @@ def dense_layers(fields: Fields, sparse: Sparse, layers: int) -> frozenset[int]:
     unknown = [item for item in listed if item not in range(layers) or isinstance(item, bool)]
     if unknown:
         raise fields.error("mlp_only_layers", unknown[0], f"must name layers 0 to {layers - 1}")
-    return frozenset(
-        layer for layer in range(layers) if layer in listed or (layer + 1) % step != 0
-    )
+    return frozenset(layer for layer in range(layers) if layer in listed or (layer + 1) % step != 0)
 
 
-def mixture(
-    fields: Fields, sparse: Sparse, hidden: int
-) -> tuple[tuple[Matrix, ...], dict[str, int]]:
-    """Router, routed and shared experts of a layer, and their widths for the block."""
-    num_experts, width = fields.count(sparse.count), fields.count(sparse.width)
-    top_k = fields.count(sparse.top_k)
+def read_mixture(fields: Fields, sparse: Sparse, hidden: int) -> Mixture:
+    """Router, routed and shared experts of a layer."""
+    num_experts, width = fields.count(*_NUM_EXPERTS), fields.count(sparse.width)
+    top_k = fields.count(*_TOP_K)
     if top_k > num_experts:
-        raise fields.error(sparse.top_k, top_k, f"exceeds {sparse.count} {num_experts}")
+        raise fields.error(_TOP_K[0], top_k, f"exceeds the {num_experts} experts of a layer")
     shared = _shared_width(fields, sparse, width)
     router = Matrix(
         name="router",
@@ -160,17 +150,17 @@ def mixture(
         bias=sparse.bias,
         linear=sparse.linear_router,
     )
-    matrices = (
-        router,
-        *expert_matrices(hidden, width, num_experts, bias=sparse.bias),
-        *_shared_matrices(sparse, hidden, shared),
+    return Mixture(
+        matrices=(
+            router,
+            *expert_matrices(hidden, width, num_experts, bias=sparse.bias),
+            *_shared_matrices(sparse, hidden, shared),
+        ),
+        num_experts=num_experts,
+        top_k=top_k,
+        expert_hidden=width,
+        shared_hidden=shared,
     )
-    return matrices, {
-        "num_experts": num_experts,
-        "top_k": top_k,
-        "expert_hidden": width,
-        "shared_hidden": shared,
-    }
 
 
 def _shared_width(fields: Fields, sparse: Sparse, width: int) -> int:
@@ -222,18 +212,18 @@ def _sparse_blocks(
 ) -> tuple[Block, ...]:
     if not windows:
         return ()
-    experts, widths = mixture(fields, sparse, sizes.hidden)
-    matrices = (*style_attention(fields, sparse.attention, sizes), *experts)
+    mixture = read_mixture(fields, sparse, sizes.hidden)
+    attention = style_attention(fields, sparse.attention, sizes)
     norms = _small_params(fields, sparse, sizes)
     return tuple(
         make_block(
             sizes,
-            matrices,
+            attention,
             count=count,
             norm_params=norms,
             window=window,
             gated=True,
-            **widths,
+            mixture=mixture,
         )
         for window, count in grouped(windows).items()
     )

@@ -23,7 +23,7 @@ _SUFFIXES = {
     "EncoderModel": "encoder",
     "Model": "none",
 }
-_NOT_PLAIN = ("HeadsModel", "RewardModel", "VisionModel", "TextModel")
+_NOT_PLAIN = ("HeadsModel", "RewardModel", "VisionModel")
 _DEFAULT_LABELS = 2  # the format leaves id2label out when there are two
 
 
@@ -65,9 +65,7 @@ def num_labels(fields: Fields) -> int:
     return stated or _DEFAULT_LABELS
 
 
-def decoder_head(
-    fields: Fields, *, width: int, vocab: int, tied: bool, bias: bool = False
-) -> Head:
+def decoder_head(fields: Fields, *, width: int, vocab: int, tied: bool, bias: bool = False) -> Head:
     """Output layer of a decoder: over the vocabulary, over classes, or none."""
     kind = head_kind(fields, usual="lm", allowed=("lm", "none", "sequence"))
     if kind == "none":
@@ -78,9 +76,7 @@ def decoder_head(
     return vocabulary_head("lm_head", width=width, vocab=vocab, tied=tied, bias=bias)
 
 
-def vocabulary_head(
-    name: str, *, width: int, vocab: int, tied: bool, bias: bool = False
-) -> Head:
+def vocabulary_head(name: str, *, width: int, vocab: int, tied: bool, bias: bool = False) -> Head:
     """Logits over `vocab`; a tied matrix is counted with the input embedding."""
     matrix = Matrix(name=name, role="head", inputs=width, outputs=vocab, bias=bias)
     params = matrix.params - (matrix.weights if tied else 0)

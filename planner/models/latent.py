@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.engine.model import Block, Matrix, Model
 from planner.models.dense import assemble
-from planner.models.experts import Sparse, dense_layers, mixture
+from planner.models.experts import Sparse, dense_layers, read_mixture
 from planner.models.fields import Fields
 from planner.models.parts import Attention, make_block
 from planner.models.style import HEADS, HIDDEN, LAYERS, Style, read_ffn, resolve, style_mlp
@@ -12,7 +12,6 @@ from planner.models.style import HEADS, HIDDEN, LAYERS, Style, read_ffn, resolve
 STYLE = Style(in_bias=("attention_bias", False), mlp_bias=False)
 SPARSE = Sparse(
     attention=STYLE,
-    count="n_routed_experts",
     shared_count="n_shared_experts",
     dense_first="first_k_dense_replace",
 )
@@ -108,13 +107,12 @@ def _sparse(
 ) -> tuple[Block, ...]:
     if not count:
         return ()
-    experts, widths = mixture(fields, SPARSE, sizes.hidden)
     block = make_block(
         sizes,
-        (*attention, *experts),
+        attention,
         count=count,
         norm_params=norms,
         gated=True,
-        **widths,
+        mixture=read_mixture(fields, SPARSE, sizes.hidden),
     )
     return (block,)

@@ -30,6 +30,20 @@ class Attention:
         return self.kv_heads * self.head_dim
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mixture:
+    """Router and experts of a sparse layer with their widths."""
+
+    matrices: tuple[Matrix, ...]
+    num_experts: int
+    top_k: int
+    expert_hidden: int
+    shared_hidden: int = 0
+
+
+DENSE = Mixture(matrices=(), num_experts=0, top_k=0, expert_hidden=0)
+
+
 def attention_matrices(
     sizes: Attention,
     *,
@@ -146,12 +160,10 @@ def make_block(
     side: str = "decoder",
     ffn_hidden: int = 0,
     gated: bool = False,
-    num_experts: int = 0,
-    top_k: int = 0,
-    expert_hidden: int = 0,
-    shared_hidden: int = 0,
+    mixture: Mixture = DENSE,
 ) -> Block:
-    """A `Block` whose parameter groups are the sums over `matrices`."""
+    """A `Block` whose parameter groups are the sums over `matrices` and the mixture's own."""
+    matrices = (*matrices, *mixture.matrices)
     return Block(
         count=count,
         heads=sizes.heads,
@@ -167,10 +179,10 @@ def make_block(
         side=side,
         ffn_hidden=ffn_hidden,
         gated=gated,
-        num_experts=num_experts,
-        top_k=top_k,
-        expert_hidden=expert_hidden,
-        shared_hidden=shared_hidden,
+        num_experts=mixture.num_experts,
+        top_k=mixture.top_k,
+        expert_hidden=mixture.expert_hidden,
+        shared_hidden=mixture.shared_hidden,
         attention_params=params_of(matrices, "attention"),
         ffn_params=params_of(matrices, "ffn"),
         expert_params=params_of(matrices, "expert"),

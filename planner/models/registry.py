@@ -12,13 +12,48 @@ from planner.models.fields import Fields
 Reader = Callable[[Fields, str], Model]
 
 _DENSE = (
-    "llama mistral qwen2 qwen3 gemma gemma2 gemma3_text phi phi3 gpt2 gpt_bigcode gpt_neo gpt_neox "
-    "gptj codegen bloom mpt olmo olmo2 olmo3 stablelm starcoder2 cohere cohere2 granite smollm3 "
-    "glm glm4 nemotron seed_oss"
-).split()
+    "llama",
+    "mistral",
+    "qwen2",
+    "qwen3",
+    "gemma",
+    "gemma2",
+    "gemma3_text",
+    "phi",
+    "phi3",
+    "gpt2",
+    "gpt_bigcode",
+    "gpt_neo",
+    "gpt_neox",
+    "gptj",
+    "codegen",
+    "bloom",
+    "mpt",
+    "olmo",
+    "olmo2",
+    "olmo3",
+    "stablelm",
+    "starcoder2",
+    "cohere",
+    "cohere2",
+    "granite",
+    "smollm3",
+    "glm",
+    "glm4",
+    "nemotron",
+    "seed_oss",
+)
 _SPARSE = (
-    "mixtral qwen2_moe qwen3_moe olmoe phimoe granitemoe glm4_moe dots1 gpt_oss"
-).split()
+    "mixtral",
+    "qwen2_moe",
+    "qwen3_moe",
+    "olmoe",
+    "phimoe",
+    "granitemoe",
+    "glm4_moe",
+    "dots1",
+    "gpt_oss",
+)
 
 READERS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(_DENSE, ("dense", "read_dense")),

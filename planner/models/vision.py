@@ -34,7 +34,9 @@ def read_vit(fields: Fields, family: str) -> Model:
 def _side(fields: Fields, key: str) -> int:
     side = fields.count(key)
     if key == "image_size" and side % fields.count("patch_size"):
-        raise fields.error(key, side, f"must be a multiple of patch_size {fields.count('patch_size')}")
+        raise fields.error(
+            key, side, f"must be a multiple of patch_size {fields.count('patch_size')}"
+        )
     return side
 
 
