@@ -17,7 +17,7 @@ class PlannerError(ValueError):
         self.field = field
         self.value = value
         self.remedy = remedy
-        shown = repr(value)
+        shown = "nothing given" if value is None else repr(value)
         if len(shown) > 80:
             shown = shown[:77] + "..."
         super().__init__(f"{field}: {shown}: {remedy}")

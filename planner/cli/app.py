@@ -1,0 +1,67 @@
+"""`forerun app`: the application in a browser, on this machine only unless told otherwise."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from planner.cli.output import print_json
+from planner.errors import PlannerError
+
+HELP = "the application in a browser"
+
+_SCRIPT = Path(__file__).resolve().parents[2] / "app.py"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_file", metavar="RUN.yaml", nargs="?", help="open on this run")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
+    parser.add_argument("--port", default="8501", metavar="N", help="port to listen on (8501)")
+    parser.add_argument(
+        "--no-browser", action="store_true", help="do not open a browser, only print the address"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    port = _port(args.port)
+    if args.run_file:
+        from planner.run import Run
+
+        Run.from_yaml(args.run_file)  # a wrong file is refused here, in the terminal
+    if importlib.util.find_spec("streamlit") is None:
+        raise PlannerError("streamlit", None, "the application needs it: pip install streamlit")
+    if args.json:
+        print_json({"url": f"http://{args.host}:{port}", "host": args.host, "port": port})
+    return _replace_process(_command(args, port))
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 65536):
+        raise PlannerError("--port", text, "write a port from 1 to 65535")
+    return int(text)
+
+
+def _command(args: argparse.Namespace, port: int) -> list[str]:
+    options = {
+        "server.address": args.host,
+        "server.port": str(port),
+        "browser.gatherUsageStats": "false",
+        "server.showEmailPrompt": "false",
+    }
+    if args.no_browser or args.json:
+        options["server.headless"] = "true"
+    flags = [f"--{name}={value}" for name, value in options.items()]
+    script = ["--", str(Path(args.run_file).resolve())] if args.run_file else []
+    return [sys.executable, "-m", "streamlit", "run", str(_SCRIPT), *flags, *script]
+
+
+def _replace_process(command: list[str]) -> int:
+    """Become the server, so that a signal to us reaches it and nothing is left behind."""
+    sys.stdout.flush()
+    if os.name == "posix":
+        os.execv(command[0], command)
+    return subprocess.call(command)
