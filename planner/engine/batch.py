@@ -1,0 +1,218 @@
+"""Many candidates at once: the numbers of a batch of configurations as arrays.
+
+Every array is (n,) over candidates, or (1,) where all candidates share the value; arrays over the
+kinds of layers are (g, n) or (g, 1). One plan is a batch of one, a search a batch of millions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from planner.engine import choices
+from planner.engine.machine import Machine, machines
+from planner.engine.model import Block, Model
+from planner.engine.recipe import Recipe, recipes
+
+if TYPE_CHECKING:
+    from hardware_db import Accelerator
+    from planner.engine.configuration import Configuration
+    from planner.stacks import Stack
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+NO_WINDOW = 2**62  # tokens: a window that never binds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocks:
+    """Kinds of layers as (g, n) arrays; a candidate with fewer kinds has count 0 in the rest."""
+
+    count: Array  # layers of this kind
+    heads: Array
+    kv_heads: Array
+    head_dim: Array
+    v_head_dim: Array
+    q_lora_rank: Array
+    kv_lora_rank: Array
+    rope_head_dim: Array
+    window: Array  # tokens, NO_WINDOW = full
+    causal: Array  # 0 or 1
+    cross_attention: Array  # 0 or 1
+    encoder: Array  # 0 or 1: processes the source tokens
+    ffn_hidden: Array
+    gated: Array  # 0 or 1
+    num_experts: Array
+    top_k: Array
+    expert_hidden: Array
+    shared_hidden: Array
+    attention_params: Array
+    ffn_params: Array
+    expert_params: Array
+    shared_params: Array
+    router_params: Array
+    norm_params: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """A model's widths and parameters outside its layers, (n,) each."""
+
+    blocks: Blocks
+    hidden: Array
+    vocab: Array
+    layers: Array
+    input_embedding_params: Array
+    position_params: Array
+    head_params: Array  # beyond a tied matrix
+    final_params: Array
+    tied: Array  # 0 or 1
+    params_total: Array
+    trainable_params: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parallel:
+    """Layout and batch, (n,) each; words as the codes of `choices`."""
+
+    num_devices: Array
+    tp: Array
+    pp: Array
+    cp: Array
+    ep: Array
+    dp: Array
+    sharding: Array
+    shard_degree: Array  # devices over which states are sharded (1 = none)
+    interleave: Array
+    sequence_parallel: Array  # 0 or 1
+    seq_len: Array
+    encoder_seq_len: Array
+    micro_batch: Array
+    accumulation: Array
+    recompute: Array
+    attention: Array
+    loss: Array
+    compile: Array
+    offload: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """A batch of `size` candidates."""
+
+    shape: Shape
+    parallel: Parallel
+    recipe: Recipe
+    machine: Machine
+    size: int
+
+    def vary(self, size: int, **arrays: Array) -> Batch:
+        """The same batch with some layout arrays replaced by arrays of (size,)."""
+        return replace(self, parallel=replace(self.parallel, **arrays), size=size)
+
+
+def batch_of(
+    configurations: Sequence[Configuration],
+    accelerator: Callable[[str], Accelerator],
+    stack: Callable[[str], Stack],
+) -> Batch:
+    """Arrays of `configurations`; `accelerator` and `stack` look names up."""
+    assert configurations, "a batch holds at least one configuration"
+    parts = [accelerator(each.sku) for each in configurations]
+    stacks = [stack(each.stack) for each in configurations]
+    return Batch(
+        shape=shapes([each.model for each in configurations], configurations),
+        parallel=_parallel(configurations),
+        recipe=recipes(configurations, stacks),
+        machine=machines(configurations, parts),
+        size=len(configurations),
+    )
+
+
+def shapes(models: Sequence[Model], configurations: Sequence[Configuration]) -> Shape:
+    """The models' arrays; trainable parameters come from the configurations."""
+    trainable = [
+        each.model.params_total if each.trainable_params is None else each.trainable_params
+        for each in configurations
+    ]
+    return Shape(
+        blocks=_blocks([model.blocks for model in models]),
+        hidden=_column(models, "hidden"),
+        vocab=_column(models, "vocab"),
+        layers=_column(models, "layers"),
+        input_embedding_params=_column(models, "input_embedding_params"),
+        position_params=_column(models, "position_params"),
+        head_params=_column(models, "head_params"),
+        final_params=_column(models, "final_params"),
+        tied=_column(models, "tied"),
+        params_total=_column(models, "params_total"),
+        trainable_params=np.array(trainable, dtype=np.float64),
+    )
+
+
+def _column(items: Sequence[Any], name: str) -> Array:
+    return np.array([getattr(item, name) for item in items], dtype=np.float64)
+
+
+_EMPTY = Block(count=0, heads=1, kv_heads=1, head_dim=1, v_head_dim=1)
+
+
+def _blocks(kinds: Sequence[tuple[Block, ...]]) -> Blocks:
+    depth = max(len(each) for each in kinds)
+    rows = [[*each, *[_EMPTY] * (depth - len(each))] for each in kinds]
+    return Blocks(
+        **{
+            item.name: np.array(
+                [[_block_value(row[g], item.name) for row in rows] for g in range(depth)],
+                dtype=np.float64,
+            )
+            for item in fields(Blocks)
+        }
+    )
+
+
+def _block_value(block: Block, name: str) -> float:
+    if name == "encoder":
+        return float(block.side == "encoder")
+    if name == "window":
+        return float(block.window or NO_WINDOW)
+    return float(getattr(block, name))
+
+
+_WORDS = {
+    "sharding": choices.SHARDINGS,
+    "recompute": choices.RECOMPUTES,
+    "attention": choices.ATTENTIONS,
+    "loss": choices.LOSSES,
+    "compile": choices.COMPILES,
+    "offload": choices.OFFLOADS,
+}
+
+
+def _parallel(configurations: Sequence[Configuration]) -> Parallel:
+    columns: dict[str, Array] = {}
+    for item in fields(Parallel):
+        if item.name in _WORDS:
+            words = _WORDS[item.name]
+            values = [choices.code(words, getattr(each, item.name)) for each in configurations]
+            columns[item.name] = np.array(values, dtype=np.int8)
+        elif item.name == "shard_degree":
+            columns[item.name] = np.array(
+                [_shard_degree(each) for each in configurations], dtype=np.float64
+            )
+        elif item.name == "encoder_seq_len":
+            columns[item.name] = np.array(
+                [each.encoder_seq_len or each.seq_len for each in configurations], dtype=np.float64
+            )
+        else:
+            columns[item.name] = _column(configurations, item.name)
+    return Parallel(**columns)
+
+
+def _shard_degree(configuration: Configuration) -> int:
+    if configuration.sharding in ("none", "layer-split"):
+        return 1
+    return configuration.shard_degree or configuration.dp * configuration.cp

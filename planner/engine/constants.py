@@ -1,0 +1,75 @@
+"""The fitted constants of the performance model, read from one data file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+FILE = Path(__file__).parent / "data" / "constants.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constants:
+    """Numbers that measurements decide. Each has its interval and origin in `data/constants.json`."""
+
+    gemm_nvidia: float  # sustained fraction of the measured best matmul rate
+    gemm_amd: float
+    gemm_tpu: float
+    achievable_default: float  # best fraction of the dense peak where nobody measured it
+    achievable_quantised: float  # the same for FP8, FP4 and INT8 products
+    gemm_k_half: float  # inner dimension at which a product reaches half of its rate
+    wave_weight: float  # share of the last wave's idle multiprocessors that costs time
+    bandwidth: float  # sustained fraction of the memory bandwidth
+    flash: float  # flash attention, fraction of the sustained matmul rate
+    flash_first: float  # factor of the first generation
+    flash_hopper: float  # factor of FlashAttention-2 on Hopper and later
+    flash_narrow: float  # factor of heads of 64 or less
+    flash_half_keys: float  # attended keys at which flash attention reaches half of its rate
+    score_passes_forward: float  # passes over the score matrix of plain attention
+    score_passes_backward: float
+    elementwise: float  # factor on the counted bytes of memory-bound work
+    elementwise_eager: float  # factor where small kernels are not fused
+    elementwise_compiled: float  # factor of a compiled layer
+    quantise_passes: float  # passes over the operands for casts and scales
+    expert_passes: float  # passes over routed tokens for permutation, forward
+    expert_rate: float  # grouped products against one large product
+    kernel_seconds: float  # host time to launch one kernel from Python, with its share of autograd
+    kernel_seconds_graph: float  # the same replayed from a graph or launched by XLA
+    collective_kernels: float  # launches that one collective's host work equals
+    hook_kernels: float  # launches that the sharding hooks of one layer and pass equal
+    rng_kernels: float  # launches that saving and restoring random states equals
+    overlap_power: float  # exponent of the soft maximum of device and host time
+    step_seconds: float  # per optimizer step: data, logging, launch of the optimizer
+    selective: float  # share of a layer's forward work that selective recomputation repeats
+    link: float  # sustained fraction of the one-way scale-up link
+    network: float  # sustained fraction of the one-way network
+    expert_link: float  # the same for the expert all-to-all
+    expert_network: float
+    collective_seconds: float  # start-up of one collective
+    gather_hidden: float  # share of a layer's compute that can hide its gathers
+    gather_floor: float  # share of the smaller of both that stays exposed
+    reduce_hidden: float  # share of the gradient reduction hidden behind the backward pass
+    tensor_hidden: float  # share of tensor-parallel traffic hidden where the stack overlaps it
+    logit_bytes: float  # factor on the bytes per logit of the loss
+    update_traffic: float  # factor on the optimizer's bytes per parameter
+    accumulate_traffic: float  # bytes per parameter and micro-step to accumulate gradients
+    stream_tensors: float  # residual-width tensors that a layer with fused norms keeps
+    stream_tensors_eager: float  # the same where norms run as small kernels in FP32
+    selective_saving: float  # share of a layer's kept bytes that selective recomputation drops
+    logit_eager: float  # bytes per logit alive at the peak, FP32 copies
+    logit_fused: float
+    logit_chunked: float
+    logit_vocab_parallel: float
+    backward_working: float  # bytes of one layer's backward against what the layer keeps
+    reserve: float  # allocator: reserved against allocated
+    context_bytes: float  # driver context and libraries, outside the allocator
+    communicator_bytes: float  # buffers of one communicator of several ranks
+
+
+@cache
+def constants() -> Constants:
+    """The shipped constants."""
+    table = json.loads(FILE.read_text())["constants"]
+    return Constants(**{name: float(row["value"]) for name, row in table.items()})

@@ -1,0 +1,183 @@
+"""Seconds of one layer for one micro-batch on one device, by part and direction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from planner.engine.batch import Batch
+from planner.engine.choices import ATTENTIONS, RECOMPUTES
+from planner.engine.collectives import (
+    all_reduce_seconds,
+    bus_rate,
+    context_group,
+    exchange_seconds,
+    tensor_group,
+)
+from planner.engine.constants import Constants
+from planner.engine.operations import (
+    Product,
+    attention_flops,
+    layer_products,
+    score_elements,
+    tokens,
+)
+from planner.engine.rates import attention_format_rate, bandwidth, flash_rate, product_seconds
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+MATH = ATTENTIONS.index("sdpa-math")
+SELECTIVE, FULL = RECOMPUTES.index("selective"), RECOMPUTES.index("full")
+
+BACKWARD_FLASH = 2.5  # five products instead of two (Dao 2023, section 3)
+BACKWARD_ELEMENTWISE = 1.7  # reads the saved input and the gradient, writes the gradient
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerSeconds:
+    """One layer, one micro-batch, one device; each (g, n), forward and backward apart."""
+
+    products_forward: Array
+    products_backward: Array
+    attention_forward: Array
+    attention_backward: Array
+    elementwise_forward: Array
+    elementwise_backward: Array
+    routing_forward: Array
+    routing_backward: Array
+    tensor_comm: Array  # exposed, one pass (forward or backward)
+    context_comm: Array
+    expert_comm: Array
+    recompute: Array  # forward work repeated in the backward pass, without its collectives
+    recompute_comm: Array
+
+
+def layer_seconds(batch: Batch, c: Constants) -> LayerSeconds:
+    """Every part of one layer."""
+    products = layer_products(batch)
+    forward = sum((product_seconds(each, batch, c) for each in products), np.zeros(1))
+    attention_forward, attention_backward = _attention(batch, c)
+    elementwise = _elementwise_bytes(batch, c) / bandwidth(batch, c)
+    routing = _routing_bytes(batch, c) / bandwidth(batch, c)
+    tensor, expert = _tensor_comm(batch, c), _expert_comm(batch, c)
+    full = batch.parallel.recompute == FULL
+    return LayerSeconds(
+        products_forward=forward,
+        products_backward=forward * np.where(batch.recipe.adapters > 0, 1.0, 2.0),
+        attention_forward=attention_forward,
+        attention_backward=attention_backward,
+        elementwise_forward=elementwise,
+        elementwise_backward=elementwise * BACKWARD_ELEMENTWISE,
+        routing_forward=routing,
+        routing_backward=routing,
+        tensor_comm=tensor,
+        context_comm=_context_comm(batch, attention_forward, c),
+        expert_comm=expert,
+        recompute=_recompute(batch, forward + elementwise, attention_forward, routing, c),
+        recompute_comm=np.where(full, tensor + expert, 0.0),
+    )
+
+
+def _attention(batch: Batch, c: Constants) -> tuple[Array, Array]:
+    flops = attention_flops(batch)
+    flash = flops / flash_rate(batch, c)
+    if not np.any(batch.parallel.attention == MATH):
+        return flash, flash * BACKWARD_FLASH
+    scores = score_elements(batch) * batch.recipe.activation_bytes / bandwidth(batch, c)
+    products = flops / attention_format_rate(batch, c)
+    plain = batch.parallel.attention == MATH
+    return (
+        np.where(plain, products + c.score_passes_forward * scores, flash),
+        np.where(plain, 2 * products + c.score_passes_backward * scores, flash * BACKWARD_FLASH),
+    )
+
+
+def _elementwise_bytes(batch: Batch, c: Constants) -> Array:
+    """Bytes that norms, rotary, activation and residual additions move, forward, (g, n).
+
+    Passes over T·h: two norms read and write (4), two residual additions (6). Without sequence
+    parallelism every tensor-parallel rank repeats them. Rotary passes over queries and keys, the
+    activation over the feed-forward width.
+    """
+    blocks, parallel, recipe = batch.shape.blocks, batch.parallel, batch.recipe
+    m = tokens(batch)
+    split = np.where(parallel.sequence_parallel > 0, parallel.tp, 1)
+    stream = 10 * batch.shape.hidden / split
+    rotary = 2 * (blocks.heads + blocks.kv_heads) * blocks.head_dim / parallel.tp
+    width = blocks.ffn_hidden + blocks.shared_hidden + blocks.top_k * blocks.expert_hidden
+    activation = (2 + blocks.gated) * width / parallel.tp
+    software = np.where(recipe.eager > 0, c.elementwise_eager, c.elementwise)
+    software = np.where(parallel.compile > 0, c.elementwise_compiled, software)
+    result: Array = m * (stream + rotary + activation) * recipe.activation_bytes * software
+    return result
+
+
+def _routing_bytes(batch: Batch, c: Constants) -> Array:
+    """Bytes to permute tokens to their experts and back, one pass, (g, n)."""
+    blocks = batch.shape.blocks
+    rows = tokens(batch) * blocks.top_k * batch.shape.hidden / batch.parallel.tp
+    result: Array = c.expert_passes * rows * batch.recipe.activation_bytes
+    return result
+
+
+def _tensor_comm(batch: Batch, c: Constants) -> Array:
+    """Two all-reduces of the residual stream a pass (or gather and scatter: the same volume)."""
+    size = tokens(batch) * batch.shape.hidden * batch.recipe.activation_bytes
+    both = 2 * all_reduce_seconds(size, tensor_group(batch), batch, c)
+    hidden = np.where(batch.recipe.overlap_tensor > 0, c.tensor_hidden, 0.0)
+    result: Array = both * (1 - hidden)
+    return result
+
+
+def _context_comm(batch: Batch, attention: Array, c: Constants) -> Array:
+    """Keys and values travel round the ring beside the attention of the blocks at hand."""
+    blocks, parallel = batch.shape.blocks, batch.parallel
+    width = blocks.kv_heads * (blocks.head_dim + blocks.v_head_dim) / parallel.tp
+    size = tokens(batch) * width * batch.recipe.activation_bytes * (parallel.cp - 1)
+    seconds = size / bus_rate(context_group(batch), batch, c)
+    exposed = np.maximum(seconds - attention, 0) + c.gather_floor * np.minimum(seconds, attention)
+    result: Array = np.where(parallel.cp > 1, exposed, 0.0)
+    return result
+
+
+def _expert_comm(batch: Batch, c: Constants) -> Array:
+    """Dispatch and combine of one pass; tensor ranks share a token's row."""
+    blocks = batch.shape.blocks
+    if not np.any(blocks.num_experts):
+        return np.zeros(1)
+    size = tokens(batch) * batch.shape.hidden * batch.recipe.activation_bytes / batch.parallel.tp
+    both = 2 * exchange_seconds(size, np.maximum(blocks.top_k, 1), batch, c)
+    result: Array = np.where(blocks.num_experts > 0, both, 0.0)
+    return result
+
+
+def _recompute(
+    batch: Batch, linear: Array, attention: Array, routing: Array, c: Constants
+) -> Array:
+    """Full: the whole forward pass again. Selective: attention, and a share of the rest where
+    flash attention already leaves nothing quadratic to drop."""
+    plain = batch.parallel.attention == MATH
+    share = np.where(plain, 0.0, c.selective)
+    selective = attention + share * linear
+    kind = batch.parallel.recompute
+    result: Array = np.where(
+        kind == FULL, linear + attention + routing, np.where(kind == SELECTIVE, selective, 0.0)
+    )
+    return result
+
+
+def layer_kernels(batch: Batch, products: list[Product] | None = None) -> Array:
+    """Kernels that one layer launches in a forward pass, (g, n), collectives left out."""
+    blocks, recipe = batch.shape.blocks, batch.recipe
+    products = layer_products(batch) if products is None else products
+    matrix = sum(((each.n > 0) & (each.k > 0) & (each.m > 0) for each in products), np.zeros(1))
+    attention = np.where(batch.parallel.attention == MATH, 6.0, 1.0)
+    small = np.where(recipe.eager > 0, 24.0, 7.0)  # norms, rotary, activation, residuals, casts
+    small = np.where(batch.parallel.compile > 0, 5.0, small)
+    routing = np.where(blocks.num_experts > 0, 20.0, 0.0)
+    loops = np.where(recipe.eager > 0, 3 * blocks.num_experts / batch.parallel.ep, 0.0)
+    adapters = np.where(recipe.adapters > 0, 3.0 * matrix, 0.0)
+    result: Array = matrix + attention + small + routing + loops + adapters
+    return result

@@ -1,0 +1,95 @@
+"""What a precision recipe, an optimizer and a software stack cost per parameter and per kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from planner.engine.formats import ACTIVATION, BYTES, MATMUL
+from planner.engine.states import States, states_of
+
+if TYPE_CHECKING:
+    from planner.engine.configuration import Configuration
+    from planner.stacks import Stack
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+ADAPTER_TASKS = ("lora", "qlora")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """Formats, state sizes and software traits of a batch, (n,) each."""
+
+    activation_bytes: Array  # bytes per activation element
+    matmul_bytes: Array  # bytes per operand element of a large product
+    quantised: Array  # 0 or 1: operands are cast down from the activation format
+    adapters: Array  # 0 or 1: the base weights are frozen, adapters train
+    weight_bytes: Array  # per trainable parameter: the copy that the forward pass reads
+    grad_bytes: Array  # per trainable parameter
+    master_bytes: Array  # per trainable parameter: FP32 master weights
+    moment_bytes: Array  # per trainable parameter: optimizer moments
+    frozen_bytes: Array  # per frozen parameter inside linear layers
+    cast_bytes: Array  # per parameter: 16-bit copies that autocast keeps during a micro-step
+    grad_shard_from: Array  # lowest sharding stage (1, 2, 3) that divides gradients
+    reduce_bytes: Array  # per parameter, wire format of the gradient reduction
+    update_traffic: Array  # bytes read and written per parameter by the optimizer step
+    update_temporary: Array  # bytes per parameter that the optimizer step allocates for a moment
+    update_kernels: Array  # launches per parameter tensor of the optimizer step
+    flash_generation: Array  # 1, 2, 3; vendor kernels count as 3
+    vendor_attention: Array  # 0 or 1: cuDNN or Transformer Engine attention
+    eager: Array  # 0 or 1: norms, rotary and activations run as separate small kernels
+    graphs: Array  # 0 or 1: launches are replayed from a CUDA graph or come from XLA
+    rng_state: Array  # 0 or 1: recomputation saves and restores random states on the host
+    hooks: Array  # 0 or 1: sharding hooks run on the host in each layer
+    overlap_grads: Array  # 0 or 1: gradient reduction runs beside the backward pass
+    overlap_params: Array  # 0 or 1: parameter gathers run beside the forward pass
+    overlap_tensor: Array  # 0 or 1: tensor-parallel collectives are split and overlapped
+    fp32_loss: Array  # 0 or 1: logits are cast to FP32 before the loss
+    year: Array  # of the software
+
+
+def recipes(configurations: Sequence[Configuration], stacks: Sequence[Stack]) -> Recipe:
+    """The arrays of one recipe per configuration."""
+    pairs = list(zip(configurations, stacks, strict=True))
+    states = [states_of(configuration, stack) for configuration, stack in pairs]
+    rows = [_row(*pair, state) for pair, state in zip(pairs, states, strict=True)]
+    return Recipe(
+        **{name: np.array([row[name] for row in rows], dtype=np.float64) for name in rows[0]}
+    )
+
+
+def _row(configuration: Configuration, stack: Stack, states: States) -> dict[str, float]:
+    return {**_formats(configuration), **states.numbers(), **_traits(configuration, stack)}
+
+
+def _formats(configuration: Configuration) -> dict[str, float]:
+    matmul = MATMUL[configuration.precision]
+    activation = ACTIVATION[configuration.precision]
+    return {
+        "activation_bytes": BYTES[activation],
+        "matmul_bytes": BYTES[matmul],
+        "quantised": float(BYTES[matmul] < BYTES[activation]),
+        "adapters": float(configuration.task in ADAPTER_TASKS),
+    }
+
+
+def _traits(configuration: Configuration, stack: Stack) -> dict[str, float]:
+    compiled = configuration.compile != "none"
+    generation = {"none": 2.0, "fa1": 1.0, "fa2": 2.0, "sdpa": 2.0}.get(stack.flash, 3.0)
+    return {
+        "flash_generation": generation,
+        "vendor_attention": float(stack.flash in ("cudnn", "te", "xla")),
+        "eager": float(stack.kernels == "eager" and not compiled),
+        "graphs": float(stack.cuda_graphs or stack.launch in ("graph", "xla", "native")),
+        "rng_state": float(stack.launch == "rng-checkpoint"),
+        "hooks": float(configuration.sharding in ("zero3", "hsdp") and stack.launch != "xla"),
+        "overlap_grads": float(stack.overlap_grads),
+        "overlap_params": float(stack.overlap_params),
+        "overlap_tensor": float(stack.overlap_tensor),
+        "fp32_loss": float(configuration.loss == "eager"),
+        "year": float(configuration.year),
+    }

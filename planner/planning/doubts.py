@@ -1,0 +1,46 @@
+"""What makes an answer less sure: doubts that widen its interval, and the grade of its evidence."""
+
+from __future__ import annotations
+
+from planner.engine.configuration import Configuration
+from planner.engine.formats import MATMUL
+from planner.planning.result import Evidence
+from planner.planning.scenario import Scenario
+
+REASONS = {
+    "mixture": "mixture of experts: published runs of equal settings differ by up to 1.8 times",
+    "unmeasured_rate": "no measured matmul rate of this accelerator in this format",
+    "memory_figures": "figures of this accelerator rest on memory, not on a document",
+    "offload": "offload to the host: few published runs",
+    "math_attention": "attention without a flash kernel",
+}
+
+
+def doubts_of(each: Scenario, configuration: Configuration) -> tuple[str, ...]:
+    """Names of the doubts that apply; `REASONS` says them in words."""
+    part = each.accelerator
+    number_format = MATMUL[configuration.precision]
+    found = {
+        "mixture": any(block.num_experts for block in each.model.blocks),
+        "unmeasured_rate": part.achievable_fraction(number_format) is None,
+        "memory_figures": any(
+            part.from_memory(name) for name in (number_format, "memory_bandwidth", "usable_bytes")
+        ),
+        "offload": configuration.offload != "none",
+        "math_attention": configuration.attention == "sdpa-math",
+    }
+    return tuple(name for name, applies in found.items() if applies)
+
+
+def evidence_of(
+    each: Scenario, configuration: Configuration, doubts: tuple[str, ...]
+) -> Evidence:
+    """Grade: published where the rate was measured by others, datasheet where it was not."""
+    reasons = [REASONS[doubt] for doubt in doubts]
+    if "memory_figures" in doubts:
+        return Evidence(grade="assumed", reasons=reasons)
+    if "unmeasured_rate" in doubts:
+        return Evidence(grade="datasheet", reasons=reasons)
+    fraction = each.accelerator.achievable_fraction(MATMUL[configuration.precision])
+    reasons.append(f"best matmul measured by others: {fraction:.0%} of the dense peak")
+    return Evidence(grade="published", reasons=reasons)

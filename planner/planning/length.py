@@ -1,0 +1,85 @@
+"""How long the whole run takes, from its step time and its overheads."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+
+from planner.engine.assumptions import assumed
+from planner.engine.configuration import Configuration
+from planner.engine.run_length import Interruptions, run_seconds
+from planner.planning.intervals import Spread
+from planner.planning.result import RunPart, StepPart
+from planner.planning.scenario import Scenario
+
+DAY = 86_400.0  # s
+
+
+def run_part(
+    each: Scenario,
+    configuration: Configuration,
+    step: StepPart,
+    spread: Spread,
+    checkpoint_bytes: float,
+) -> RunPart:
+    """Steps, wall time with overheads, device-hours, and whether a deadline is met."""
+    from planner.run import run_length
+
+    length = run_length(
+        each.run.data, seq_len=each.seq_len, global_batch=configuration.global_batch
+    )
+    step_seconds = max(step.seconds, loader_seconds(each, configuration))
+    whole = run_seconds(
+        steps=length.steps,
+        step_seconds=step_seconds,
+        devices=each.num_devices,
+        nodes=math.ceil(each.num_devices / each.devices_per_node),
+        interruptions=_interruptions(each, step_seconds, checkpoint_bytes),
+    )
+    low, high = spread.bounds(whole.total)
+    days = each.run.budget.days
+    return RunPart(
+        steps=length.steps,
+        tokens=length.tokens,
+        epochs=length.epochs,
+        seconds=whole.total,
+        low=low,
+        high=high,
+        parts=asdict(whole),
+        device_hours=whole.total * each.num_devices / 3600,
+        goodput=whole.goodput,
+        finish_by_deadline=None if days is None else whole.total <= days * DAY,
+        deadline_seconds=None if days is None else days * DAY,
+    )
+
+
+def loader_seconds(each: Scenario, configuration: Configuration) -> float:
+    """Seconds that the hosts' loaders need for one step's samples; 0 where no rate is stated."""
+    rate = each.run.data.loader_rate
+    if not rate:
+        return 0.0
+    hosts = math.ceil(each.num_devices / each.devices_per_node)
+    return configuration.global_batch / (rate * hosts)
+
+
+def _interruptions(each: Scenario, step_seconds: float, checkpoint: float) -> Interruptions:
+    overhead = each.run.overhead
+    failures = overhead.failures
+    return Interruptions(
+        checkpoint_bytes=checkpoint,
+        checkpoint_interval=_interval(overhead.checkpoint_every, step_seconds),
+        evaluation_interval=_interval(overhead.evaluate_every, step_seconds),
+        failures_per_device_day=assumed("failures_per_device_day")
+        if failures is None
+        else failures,
+    )
+
+
+def _interval(every: object, step_seconds: float) -> float | None:
+    """Seconds between two occurrences."""
+    from planner.run import Every
+
+    if every is None:
+        return None
+    assert isinstance(every, Every)
+    return every.in_steps(step_seconds) * step_seconds

@@ -1,0 +1,162 @@
+"""What a run leaves open, as lists of values worth trying for each choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.engine.layout import valid_tensor_degrees
+from planner.errors import PlannerError
+from planner.planning.scenario import Scenario
+
+MOST_STAGES = 64
+MOST_MICRO_BATCH = 128  # sequences
+LONG_SEQUENCE = 16_384  # tokens: from here on context parallelism is worth trying
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Values to try for each choice; a fixed choice has one."""
+
+    tp: list[int]
+    pp: list[int]
+    cp: list[int]
+    ep: list[int]
+    sharding: list[str]
+    interleave: list[int]
+    micro_batch: list[int]
+    sequence_parallel: bool | None  # None = whenever tp > 1 and the stack does so
+    accumulation: int | None
+    global_batch: int | None  # sequences; None = follows from the other two
+    reasons: dict[str, str]  # why an open choice has its values
+
+
+def options(scenario: Scenario) -> Options:
+    """The values to try for everything that the run leaves open."""
+    training = scenario.run.training
+    layout = training.layout
+    reasons: dict[str, str] = {}
+    global_batch = _global_batch(scenario, reasons)
+    fixed = layout is not None
+    sharding = layout.sharding if layout and layout.sharding else None
+    return Options(
+        tp=[layout.tp] if layout else _tensor_degrees(scenario),
+        pp=[layout.pp] if layout else _stage_counts(scenario),
+        cp=[layout.cp] if layout else _context_degrees(scenario),
+        ep=[layout.ep] if layout else _expert_degrees(scenario),
+        sharding=[sharding] if sharding else _shardings(scenario, fixed=fixed),
+        interleave=[layout.interleave] if layout else [1],
+        micro_batch=_micro_batches(training.micro_batch, global_batch),
+        sequence_parallel=layout.sequence_parallel if layout else None,
+        accumulation=training.accumulation,
+        global_batch=global_batch,
+        reasons=reasons,
+    )
+
+
+def _tensor_degrees(scenario: Scenario) -> list[int]:
+    """Degrees that divide every layer's heads and stay on one node."""
+    most = min(scenario.num_devices, scenario.devices_per_node)
+    degrees = set(range(1, most + 1))
+    for block in scenario.model.blocks:
+        latent = bool(block.kv_lora_rank)
+        degrees &= set(valid_tensor_degrees(block.heads, block.kv_heads, latent=latent, most=most))
+    return sorted(each for each in degrees if scenario.num_devices % each == 0)
+
+
+def _stage_counts(scenario: Scenario) -> list[int]:
+    most = min(scenario.model.layers, scenario.num_devices, MOST_STAGES)
+    even = [each for each in range(1, most + 1) if scenario.model.layers % each == 0]
+    return [each for each in even if scenario.num_devices % each == 0] or [1]
+
+
+def _context_degrees(scenario: Scenario) -> list[int]:
+    if scenario.seq_len < LONG_SEQUENCE or scenario.model.kind != "decoder":
+        return [1]
+    most = min(scenario.num_devices, scenario.seq_len // 4096)
+    degrees = [1 << power for power in range(most.bit_length()) if 1 << power <= most]
+    return [each for each in degrees if scenario.num_devices % each == 0]
+
+
+def _expert_degrees(scenario: Scenario) -> list[int]:
+    counts = {block.num_experts for block in scenario.model.blocks if block.num_experts}
+    if not counts:
+        return [1]
+    most = min(*counts, scenario.num_devices) if len(counts) > 1 else min(
+        counts.pop(), scenario.num_devices
+    )
+    smallest = min(block.num_experts for block in scenario.model.blocks if block.num_experts)
+    return [1 << power for power in range(most.bit_length()) if smallest % (1 << power) == 0]
+
+
+def _shardings(scenario: Scenario, *, fixed: bool) -> list[str]:
+    """The stack's usual sharding; where the layout is open too, the others it offers."""
+    usual = scenario.stack.sharding
+    if scenario.num_devices == 1:
+        return ["none"]
+    if fixed:
+        return [usual]
+    others = ["none", "zero1", "zero3"]
+    if scenario.stack.name.startswith(("megatron", "nemo")):
+        others = ["none", "zero1"]
+    return list(dict.fromkeys([usual, *others]))
+
+
+def _micro_batches(stated: int | None, global_batch: int | None) -> list[int]:
+    if stated:
+        return [stated]
+    most = min(global_batch or MOST_MICRO_BATCH, MOST_MICRO_BATCH)
+    powers = [1 << power for power in range(most.bit_length()) if 1 << power <= most]
+    divisors = [each for each in range(1, min(most, 16) + 1) if not (global_batch or 0) % each]
+    return sorted({*powers, *divisors}) if global_batch else powers
+
+
+def _global_batch(scenario: Scenario, reasons: dict[str, str]) -> int | None:
+    """The stated global batch, or a usual one for the task."""
+    training = scenario.run.training
+    if training.global_batch:
+        return training.global_batch
+    if training.accumulation and training.micro_batch:
+        return None
+    sequences = usual_global_batch(scenario)
+    reasons["global_batch"] = _batch_reason(scenario)
+    return sequences
+
+
+PRETRAIN_BATCH_TOKENS = 2.0e6  # tokens a step for models of a billion parameters and more
+SMALL_MODEL_BATCH_TOKENS = 0.5e6  # below (GPT-2 and GPT-3 small: Brown et al. 2020, table 2.1)
+FINE_TUNE_BATCH = 64  # sequences
+
+
+def usual_global_batch(scenario: Scenario) -> int:
+    """Sequences per step that a run of this kind usually takes, a multiple of the devices.
+
+    Pre-training: 0.5 M tokens below a billion parameters, 2 M above (Brown et al. 2020, table 2.1).
+    """
+    if scenario.run.training.task == "pretrain":
+        large = scenario.model.params_total >= 1e9
+        tokens = PRETRAIN_BATCH_TOKENS if large else SMALL_MODEL_BATCH_TOKENS
+        wanted = max(tokens / scenario.seq_len, 1)
+    else:
+        wanted = FINE_TUNE_BATCH
+    devices = scenario.num_devices
+    if wanted >= devices:
+        return round(wanted / devices) * devices
+    return devices
+
+
+def _batch_reason(scenario: Scenario) -> str:
+    if scenario.run.training.task == "pretrain":
+        return "usual for pre-training at this size (Brown et al. 2020, table 2.1)"
+    return "usual for fine-tuning"
+
+
+def refuse_impossible(scenario: Scenario, chosen: Options) -> None:
+    """Refuse a global batch that no layout can split. Raises PlannerError."""
+    training = scenario.run.training
+    if training.global_batch and training.layout:
+        dp = training.layout.data_degree(scenario.num_devices)
+        if training.global_batch % dp:
+            remedy = f"must be a multiple of the {dp} data-parallel ranks"
+            raise PlannerError("training.global_batch", training.global_batch, remedy)
+    if not chosen.tp:
+        raise PlannerError("hardware.count", scenario.num_devices, "no layout divides it")
