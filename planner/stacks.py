@@ -1,4 +1,4 @@
-"""How each training stack is usually run: the way to fill what a plan or a published row leaves out.
+"""How each training stack is usually run, to fill in what a plan or a published row leaves out.
 
 The facts sit in `stacks.toml`, one table per stack and era, each with its source.
 """
@@ -115,9 +115,7 @@ def _row(name: str, fields: dict[str, Any]) -> Stack:
 @cache
 def _names() -> dict[str, str]:
     """Every name and alias to the name of its row."""
-    return {
-        word: row.name for row in stacks().values() for word in (row.name, *row.aliases)
-    }
+    return {word: row.name for row in stacks().values() for word in (row.name, *row.aliases)}
 
 
 def stack(name: str) -> Stack:

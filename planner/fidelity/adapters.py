@@ -44,7 +44,9 @@ def adapter_params(model: Model, adapter: Adapter) -> int:
 
     Routed experts carry none. A gated network has three matrices, a plain one two.
     """
-    layers = sum(block.count * _block_widths(model, block, adapter.targets) for block in model.blocks)
+    layers = sum(
+        block.count * _block_widths(model, block, adapter.targets) for block in model.blocks
+    )
     head = model.hidden + model.vocab if "head" in adapter.targets else 0
     return adapter.rank * (layers + head)
 

@@ -25,6 +25,7 @@ class Traits:
     quantization: str = ""  # of a QLoRA base: nf4 nf4-dq gptq-int4 gptq-int8
     mixed_precision: str = ""  # DEFAULT or PURE of Composer
     offloaded_layers: int = 0  # layers whose activations go to the host
+    recomputed_modules: tuple[str, ...] = ()  # parts of a layer, where a recipe names them
     optimizer_in_backward: bool = False
     real_tokens: float = 1.0  # share of the tokens of a step that are not padding
     reserved_bytes: float | None = None  # allocator's reserve beside an allocated peak

@@ -103,7 +103,7 @@ def _attention(hybrid: Hybrid) -> dict[str, int]:
 
 
 def _state_space(hybrid: Hybrid) -> dict[str, int]:
-    """in_proj gives gate, values, B, C and step sizes; a short convolution, A, D and a norm follow."""
+    """Projections to gate, values, B, C and step sizes; a convolution, A, D and a norm follow."""
     inner, groups = hybrid.state_width, hybrid.state_groups * hybrid.state_size
     convolved = inner + 2 * groups
     projected = 2 * inner + 2 * groups + hybrid.state_heads

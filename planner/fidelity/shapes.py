@@ -13,8 +13,8 @@ from functools import cache
 from planner.engine.model import Model
 from planner.errors import PlannerError
 from planner.fidelity.named_models import named_model
-from planner.models.config import model_from_config
 from planner.fidelity.table import Row
+from planner.models.config import model_from_config
 
 Config = dict[str, object]
 

@@ -12,25 +12,28 @@ from planner.errors import PlannerError, nearest
 
 SHIPPED = Path(__file__).parent / "data" / "runs.csv"
 
-COLUMNS = (
+_COLUMNS = (
     "id source_repo_or_paper source_path_or_table year model_name params_b active_params_b layers"
     " hidden heads kv_heads ffn_hidden vocab seq_len mlp_kind n_experts top_k gpu sku_id n_gpus"
     " gpus_per_node precision task tp pp cp ep dp sharding shard_degree micro_batch grad_accum"
     " global_batch_seqs recompute flash_attn compile optimizer step_time_s tokens_per_s_per_gpu"
     " tflops_per_gpu mfu_pct hfu_pct peak_mem_gib oom total_tokens_b gpu_hours notes"
-).split()
+)
+COLUMNS = tuple(_COLUMNS.split())
 OPTIONAL = ("stack", "interleave", "lora_rank", "loss", "interconnect_gbit", "sequence_parallel")
 NEEDED = ("n_gpus",)  # without these columns no row can be planned
 
-_COUNTS = frozenset(
+_WHOLE = (
     "year layers hidden heads kv_heads ffn_hidden vocab seq_len n_experts top_k n_gpus"
     " gpus_per_node tp pp cp ep dp shard_degree micro_batch grad_accum global_batch_seqs"
-    " interleave lora_rank".split()
+    " interleave lora_rank"
 )
-_QUANTITIES = frozenset(
+_COUNTS = frozenset(_WHOLE.split())
+_REAL = (
     "params_b active_params_b step_time_s tokens_per_s_per_gpu tflops_per_gpu mfu_pct hfu_pct"
-    " peak_mem_gib total_tokens_b gpu_hours interconnect_gbit".split()
+    " peak_mem_gib total_tokens_b gpu_hours interconnect_gbit"
 )
+_QUANTITIES = frozenset(_REAL.split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +133,9 @@ def _read_csv(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     reader = csv.reader(text.splitlines(keepends=True))
     try:
         header = [name.strip() for name in next(reader, [])]
-        lines = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
+        lines = [
+            (reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)
+        ]
     except csv.Error as error:
         raise PlannerError("cases file", str(path), f"not a CSV file: {error}") from None
     missing = [name for name in NEEDED if name not in header]
