@@ -1,0 +1,1 @@
+"""Scaling laws, fits, allocation, batch size, forecasts and the stop rule."""

@@ -1,0 +1,75 @@
+"""What the last doubling of training brought and what the next will bring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.errors import PlannerError
+from planner.scaling.laws import Law, choose_law
+
+THRESHOLD = 0.015  # gain of a doubling, as a share of the loss, under which more is not worth it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marginal:
+    """Gains are shares of the loss at `tokens`: 0.02 means that the loss is 2 % lower."""
+
+    tokens: float
+    last_doubling: float  # gain from tokens/2 to tokens
+    next_doubling: float  # gain from tokens to 2·tokens
+    threshold: float
+    stop_tokens: float  # first tokens after which the next doubling gains less than threshold
+    stop_tokens_seen: float  # first tokens at which the doubling just seen gained less
+
+
+def marginal_gain(
+    *,
+    params: float,
+    tokens: float,
+    threshold: float = THRESHOLD,
+    law: str | Law | None = None,
+    **conditions: float | None,
+) -> Marginal:
+    """Gains of doubling the data of a model of fixed size, and where they fall below `threshold`.
+
+    The forecast rule stops once the *next* doubling would bring less; a log shows only the last
+    one, which falls below the threshold at twice the tokens.
+
+    >>> stop = marginal_gain(params=1e9, tokens=20e9).stop_tokens
+    >>> 180 < stop / 1e9 < 200
+    True
+    """
+    if not 0 < threshold < 1:
+        raise PlannerError("threshold", threshold, "must be between 0 and 1, e.g. 0.015")
+    given = {name: value for name, value in conditions.items() if value is not None}
+    chosen = choose_law(law, given)
+
+    def gain(at: float) -> float:
+        before, after = (float(chosen.loss(params, many, **given)) for many in (at, 2 * at))
+        return 1 - after / before
+
+    stop = _first_below(gain, threshold)
+    return Marginal(
+        tokens=tokens,
+        last_doubling=gain(tokens / 2),
+        next_doubling=gain(tokens),
+        threshold=threshold,
+        stop_tokens=stop,
+        stop_tokens_seen=2 * stop,
+    )
+
+
+def _first_below(gain: Callable[[float], float], threshold: float) -> float:
+    """Smallest tokens from 1e3 up after which the gain stays below `threshold`."""
+    grid = np.exp(np.linspace(np.log(1e3), np.log(1e24), 400))
+    above = [index for index, tokens in enumerate(grid) if gain(float(tokens)) >= threshold]
+    if not above:
+        return float(grid[0])
+    low, high = grid[above[-1]], grid[min(above[-1] + 1, len(grid) - 1)]
+    for _ in range(60):
+        middle = np.sqrt(low * high)
+        low, high = (middle, high) if gain(float(middle)) >= threshold else (low, middle)
+    return float(high)
