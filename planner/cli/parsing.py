@@ -55,17 +55,22 @@ class Parser(argparse.ArgumentParser):
             raise PlannerError(argument["name"], choice["value"], f"{guess}known are {words}")
         raise PlannerError(argument["name"], None, f"{argument['problem']}: {see}")
 
-    def options(self) -> list[str]:
-        """The option strings of this parser and of its sub-commands."""
-        found = [option for action in self._actions for option in action.option_strings]
+    def with_sub_commands(self) -> list[Parser]:
+        """This parser and those of its sub-commands."""
+        found = [self]
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):
-                found += [option for sub in action.choices.values() for option in sub.options()]
+                for sub in action.choices.values():
+                    found += sub.with_sub_commands()
         return found
+
+    def _options(self) -> list[str]:
+        actions = [action for parser in self.with_sub_commands() for action in parser._actions]
+        return [option for action in actions for option in action.option_strings]
 
     def _refuse_extra(self, word: str) -> NoReturn:
         name, _, _ = word.partition("=")
-        near = nearest(name, self.options(), count=1) if name.startswith("-") else []
+        near = nearest(name, self._options(), count=1) if name.startswith("-") else []
         if near:
             raise PlannerError(self.command, word, f"unknown option: did you mean {near[0]}?")
         kind = "option" if name.startswith("-") else "argument"

@@ -87,6 +87,7 @@ def show_duration(seconds: float | None) -> str:
     """
     if seconds is None:
         return UNKNOWN
+    assert math.isfinite(seconds), f"{seconds} must not reach a person"
     if seconds == 0:
         return "0 s"
     size, unit = next((s, u) for least, s, u in _DURATION_STEPS if abs(seconds) >= least)
@@ -176,9 +177,8 @@ def _digits(value: float) -> str:
 
 def _stepped(value: float, steps: tuple[tuple[float, str], ...]) -> str:
     """`value` in the largest step that leaves at least 1 after rounding to three digits."""
-    rounded = float(f"{abs(value):.3g}")
     for size, name in steps:
-        if max(rounded, abs(value)) >= size:
+        if float(f"{abs(value) / size:.3g}") >= 1:
             return f"{_digits(value / size)} {name}"
     return _digits(value)
 

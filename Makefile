@@ -1,0 +1,33 @@
+# `make app` and `make test` do all the set-up on a machine with Python 3.11 or newer.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+TYPED := $(wildcard planner hardware_db profiles)
+
+.PHONY: app plan test lint type clean
+
+app: $(INSTALLED)
+	$(BIN)/forerun app examples/llama-3-8b.yaml
+
+plan: $(INSTALLED)
+	$(BIN)/forerun plan examples/llama-3-8b.yaml
+
+test: lint type
+	$(BIN)/pytest --cov=planner --cov=hardware_db --cov=profiles --cov-report=term
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+type: $(INSTALLED)
+	$(BIN)/mypy $(TYPED)
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "forerun needs Python 3.11 or newer: make PYTHON=python3.x")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[profile,test]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
