@@ -6,6 +6,12 @@ The names below are imported when they are first used, so that `import planner` 
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from planner.engine.model import Model
+    from planner.errors import PlannerError
+    from planner.run import Layout, Run
 
 __version__ = "0.1.0"
 
