@@ -9,7 +9,7 @@ import pytest
 
 import planner
 
-HEAVY = "torch streamlit pynvml optuna scipy pandas plotly sqlalchemy transformers rich".split()
+HEAVY = ["torch", "streamlit", "pynvml", "optuna", "scipy", "pandas", "plotly", "sqlalchemy"]
 
 
 @pytest.mark.parametrize("name", planner.__all__)
