@@ -19,7 +19,9 @@ from planner.scaling.logs.source import Source
 FORMAT = "fairseq"
 _LINE = re.compile(r"\| (train_inner|train|valid\w*|test) \| (?=.*num_updates)")
 _JSON_FIELDS = re.compile(r"\{.*\}")
-_FIELD = re.compile(r"(?:^|[|,:] ?|\s)([a-z]\w*)[ =]([-+]?(?:\d[\d.]*(?:e[-+]?\d+)?|nan|inf))\b", re.I)
+_FIELD = re.compile(
+    r"(?:^|[|,:] ?|\s)([a-z]\w*)[ =]([-+]?(?:\d[\d.]*(?:e[-+]?\d+)?|nan|inf))\b", re.I
+)
 _SUBSET = re.compile(r"valid on '([^']+)' subset")
 _WANTED = ("loss", "nll_loss", "ppl", "accuracy", "bleu", "wer", "uer")
 _BATCH = 4096

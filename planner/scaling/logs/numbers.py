@@ -6,6 +6,8 @@ holds tens of millions. These functions do it column by column over arrays inste
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,10 +17,11 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 _LONGEST = 40  # characters; a longer run of number characters is not a number
+_PATTERN = re.compile(rb"(?P<sign>[-+]?)(?P<whole>\d*)(?:\.(?P<fraction>\d*))?(?<=[\d.])(?<!^\.)")
 _POWERS = 10.0 ** np.arange(_LONGEST + 1)
 _NUMBER_CHARACTER = np.zeros(256, dtype=np.bool_)
 _NUMBER_CHARACTER[list(b"0123456789+-.eE")] = True
-_E = (ord("e"), ord("E"))
+_E = (ord("E"), ord("e"))
 _SPACE, _TAB, _DOT, _MINUS, _PLUS, _ZERO, _NINE = (ord(c) for c in " \t.-+09")
 
 
@@ -48,8 +51,8 @@ def parse_numbers(text: Bytes, starts: Places) -> tuple[Floats, Flags]:
     """
     if len(starts) == 0:
         return np.empty(0), np.empty(0, dtype=np.bool_)
-    ends = _ends(text, starts)
-    mantissa_ends, exponents, found = _exponents(text, starts, ends)
+    ends, marks = _spans(text, starts)
+    mantissa_ends, exponents, found = _exponents(text, ends, marks)
     values, decimal = _decimals(text, starts, mantissa_ends)
     values = _scaled(values, exponents)
     found &= decimal
@@ -58,36 +61,74 @@ def parse_numbers(text: Bytes, starts: Places) -> tuple[Floats, Flags]:
     return values, found
 
 
-def _ends(text: Bytes, starts: Places) -> Places:
-    stops = np.flatnonzero(~_NUMBER_CHARACTER[text])
-    stops = np.append(stops, len(text))
-    return np.asarray(stops[np.searchsorted(stops, starts)])
+def _spans(text: Bytes, starts: Places) -> tuple[Places, Places]:
+    """Where the number characters from each start end, and where the first e or E stands (or -1)."""
+    ends, marks = starts.copy(), np.full(len(starts), -1, dtype=np.intp)
+    last = len(text) - 1
+    for _ in range(_LONGEST + 1):
+        here = text[np.minimum(ends, last)]
+        going = _NUMBER_CHARACTER[here] & (ends <= last)
+        if not going.any():
+            break
+        exponent = going & (here >= _E[0])
+        if exponent.any():
+            marks = np.where(exponent & (marks < 0), ends, marks)
+        ends += going
+    return ends, marks
 
 
-def _exponents(text: Bytes, starts: Places, ends: Places) -> tuple[Places, Floats, Flags]:
+def _exponents(text: Bytes, ends: Places, marks: Places) -> tuple[Places, Floats, Flags]:
     """Where each mantissa ends, its power of ten, and whether the exponent is well formed."""
-    marks = np.flatnonzero((text == _E[0]) | (text == _E[1]))
-    mantissa_ends, exponents = ends.copy(), np.zeros(len(starts))
-    found = np.ones(len(starts), dtype=np.bool_)
-    if len(marks) == 0:
-        return mantissa_ends, exponents, found
-    marks = np.append(marks, len(text))
-    mark = marks[np.searchsorted(marks, starts)]
-    has = np.flatnonzero(mark < ends)
+    exponents, found = np.zeros(len(ends)), np.ones(len(ends), dtype=np.bool_)
+    has = np.flatnonzero(marks >= 0)
     if len(has):
-        mantissa_ends[has] = mark[has]
-        exponents[has], found[has] = _decimals(text, mark[has] + 1, ends[has])
-    return mantissa_ends, exponents, found
+        exponents[has], found[has] = _decimals(text, marks[has] + 1, ends[has])
+    return np.where(marks >= 0, marks, ends), exponents, found
 
 
 def _decimals(text: Bytes, starts: Places, ends: Places) -> tuple[Floats, Flags]:
-    """Signed decimals without exponent in text[start:end], read from the right."""
+    """Signed decimals without exponent in text[start:end]."""
+    values, found = np.zeros(len(starts)), np.zeros(len(starts), dtype=np.bool_)
     lengths = ends - starts
-    found = (lengths > 0) & (lengths <= _LONGEST)
+    lengths[(lengths < 0) | (lengths > _LONGEST)] = 0
+    for length in np.flatnonzero(np.bincount(lengths)):
+        if length:
+            rows = np.flatnonzero(lengths == length)
+            values[rows], found[rows] = _alike(text, starts[rows], int(length))
+    rest = np.flatnonzero(~found & (lengths > 0))
+    if len(rest):
+        values[rest], found[rest] = _unalike(text, starts[rest], ends[rest])
+    return values, found
+
+
+def _alike(text: Bytes, starts: Places, length: int) -> tuple[Floats, Flags]:
+    """Decimals of one length, written as the first of them is; False for those written otherwise."""
+    characters = text[starts[:, None] + np.arange(length)]
+    first = _PATTERN.fullmatch(characters[0].tobytes())
+    if first is None:
+        return np.zeros(len(starts)), np.zeros(len(starts), dtype=np.bool_)
+    whole, fraction = first.group("whole"), first.group("fraction") or b""
+    point = first.end("whole")
+    digits = characters - np.uint8(_ZERO)
+    found = np.ones(len(starts), dtype=np.bool_)
+    for place in [0] * (first.start("whole") == 1) + [point] * (point < length):
+        found &= characters[:, place] == characters[0, place]
+        digits[:, place] = 0
+    found &= (digits <= 9).all(axis=1)
+    powers = np.zeros(length)
+    powers[first.start("whole") : point] = _POWERS[len(fraction) :][: len(whole)][::-1]
+    powers[point + 1 :] = _POWERS[: len(fraction)][::-1]
+    values = digits.astype(np.float64) @ powers / _POWERS[len(fraction)]
+    return (-values if first.group("sign") == b"-" else values), found
+
+
+def _unalike(text: Bytes, starts: Places, ends: Places) -> tuple[Floats, Flags]:
+    """Decimals of any shape, read from the right, one place of all of them at a time."""
+    lengths = ends - starts
+    found = np.ones(len(starts), dtype=np.bool_)
     values, places = np.zeros(len(starts)), np.zeros(len(starts), dtype=np.intp)
     fraction = np.full(len(starts), -1, dtype=np.intp)
-    longest = int(lengths[found].max()) if found.any() else 0
-    for offset in range(longest):
+    for offset in range(int(lengths.max())):
         at = ends - 1 - offset
         inside = found & (at >= starts)
         character = text[np.where(inside, at, 0)]
@@ -99,7 +140,7 @@ def _decimals(text: Bytes, starts: Places, ends: Places) -> tuple[Floats, Flags]
             _punctuation(character, other, at == starts, places, fraction, found)
     found &= places > 0
     values /= _POWERS[np.maximum(fraction, 0)]
-    negative = text[np.minimum(starts, len(text) - 1)] == _MINUS
+    negative = text[starts] == _MINUS
     return np.where(negative, -values, values), found
 
 

@@ -23,7 +23,7 @@ from planner.scaling.logs.sink import Sink
 from planner.scaling.logs.source import Source, opened
 from planner.scaling.logs.training_log import TrainingLog
 
-# The first of equal scores wins: the general formats come last.
+# The first of equal scores wins. Lines of any kind are tried only where nothing else matches.
 _READERS: tuple[ModuleType, ...] = (
     tensorboard,
     trainer_state,
@@ -34,9 +34,8 @@ _READERS: tuple[ModuleType, ...] = (
     megatron,
     fairseq,
     deepspeed,
-    plain_lines,
 )
-FORMATS: tuple[str, ...] = tuple(reader.FORMAT for reader in _READERS)
+FORMATS: tuple[str, ...] = tuple(reader.FORMAT for reader in (*_READERS, plain_lines))
 _BINARY_SHARE = 0.1  # of control characters in the head
 
 
@@ -85,14 +84,16 @@ def _reader_of(source: Source) -> ModuleType:
     _refuse_binary(source)
     scores = [reader.recognise(source) for reader in _READERS]
     best = max(range(len(scores)), key=lambda i: (scores[i], -i))
-    if scores[best] == 0:
-        raise PlannerError(
-            "log",
-            source.path,
-            f"no line tells a step and a metric in a known way ({', '.join(FORMATS)}); "
-            "a CSV with the header step,loss always works",
-        )
-    return _READERS[best]
+    if scores[best]:
+        return _READERS[best]
+    if plain_lines.recognise(source):
+        return plain_lines
+    raise PlannerError(
+        "log",
+        source.path,
+        f"no line tells a step and a metric in a known way ({', '.join(FORMATS)}); "
+        "a CSV with the header step,loss always works",
+    )
 
 
 def _refuse_binary(source: Source) -> None:
