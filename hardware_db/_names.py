@@ -48,6 +48,8 @@ def bare_key(name: str) -> str:
 
 def find(name: str, memory_bytes: float | None = None) -> Match:
     """The one row that `name` means; raises AmbiguousName or UnknownName, field `sku`."""
+    if isinstance(name, str) and name in _facts():
+        return Match(sku_id=name, note="")  # an id needs no index of every spelling
     if not isinstance(name, str) or not key(name):
         raise UnknownName("sku", name, "name an accelerator, for example h100-sxm5-80gb")
     if len(name) > _LONGEST_NAME:
@@ -79,7 +81,11 @@ def _with_memory_suffix(name: str) -> _Entry | None:
     if entry is None:
         return None
     fitting = tuple(sku for sku in entry.sku_ids if _nameplate(sku) == float(suffix[1]))
-    return _Entry(fitting, len(fitting) > 1, "") if fitting else None
+    if not fitting:
+        variants = "; ".join(_variant(sku) for sku in entry.sku_ids)
+        remedy = f"none with {suffix[1]} GB is in the table: known are {variants}"
+        raise UnknownName("sku", name, remedy, entry.sku_ids)
+    return _Entry(fitting, len(fitting) > 1, "")
 
 
 def _by_memory(name: str, entry: _Entry, memory_bytes: float) -> Match:
@@ -121,8 +127,8 @@ def _unknown(name: str) -> UnknownName:
     from difflib import get_close_matches
 
     index = _index()
-    text = bare_key(name) or key(name)
-    close = get_close_matches(text, list(index), n=8, cutoff=0.6)
+    text = bare_key(name)
+    close = get_close_matches(text, list(index), n=8, cutoff=0.6) if text else []
     close += [known for known in index if len(text) > 1 and known.startswith(text)][:8]
     nearest = tuple(dict.fromkeys(sku for near in close for sku in index[near].sku_ids))[:5]
     if nearest:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from hardware_db._catalogue import accelerator
-from hardware_db._choice import known_provider
+from hardware_db._choice import known_word
 from hardware_db._tables import BITS_PER_BYTE, GIGA, Row, flag, integer, number, rows, words
 
 _REFERENCE_DESIGNS = ("nvidia", "amd", "intel", "huawei")  # providers that are the vendor itself
@@ -49,9 +49,10 @@ def networks() -> tuple[Network, ...]:
 def network_for(sku: str, provider: str | None = None) -> Network | None:
     """The usual network between nodes of this accelerator, None where none is known.
 
-    With a provider, its fastest machine with the most accelerators. Without one, the vendor's own
-    reference design; else, among the providers' RDMA machines with the most accelerators, the
-    rate that most of them have (the slower on a tie); else the best without RDMA.
+    With a provider, a machine type or a fabric by name: the fastest such with the most
+    accelerators in a node. Without: the vendor's own reference design; else, among the providers'
+    RDMA machines with the most accelerators, the rate that most of them have (the slower on a
+    tie); else the best without RDMA. Raises UnknownName, field `network`, for a name no row has.
 
     >>> network_for("h100-sxm5-80gb").device_bytes_per_second
     50000000000.0
@@ -61,10 +62,19 @@ def network_for(sku: str, provider: str | None = None) -> Network | None:
     sku_id = accelerator(sku).sku_id
     fitting = [net for net in networks() if net.kind == "scale-out" and sku_id in net.sku_ids]
     if provider is not None:
-        name = known_provider(provider, (net.provider for net in networks()))
-        return _fastest([net for net in fitting if net.provider == name])
+        wanted = known_word("network", provider, _names())
+        return _fastest([net for net in fitting if wanted in _names_of(net)])
     reference = [net for net in fitting if net.provider in _REFERENCE_DESIGNS]
     return _fastest(reference) or _usual(_largest(fitting))
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    return tuple(name for net in networks() for name in _names_of(net))
+
+
+def _names_of(network: Network) -> tuple[str, str, str]:
+    return network.provider, network.instance_type, network.fabric
 
 
 def _fastest(found: list[Network]) -> Network | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from hardware_db._catalogue import accelerator
-from hardware_db._choice import known_provider, known_word
+from hardware_db._choice import known_word
 from hardware_db._tables import Row, flag, integer, number, rows
 
 MODES = ("on-demand", "spot")
@@ -129,7 +129,7 @@ def _sized(found: list[Price], provider: str, devices: int) -> list[Price]:
 
 
 def _provider(name: str) -> str:
-    return known_provider(name, (known.provider for known in providers()))
+    return known_word("provider", name, (known.provider for known in providers()))
 
 
 @cache

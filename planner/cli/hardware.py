@@ -57,10 +57,12 @@ def _list(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"accelerators": [_summary(part) for part in chosen]})
         return 0
+    if not chosen:
+        print("no accelerator in the tables meets all of that")
+        return 0
     columns = ["id", "memory", "usable", "bandwidth", number_format, "power", "year", "$/h", "at"]
     print_table(None, columns, [_line(part, number_format) for part in chosen])
-    if chosen:
-        print(f"\n{len(chosen)} accelerators; ~ figure from memory or derived; $/h on demand")
+    print(f"\n{len(chosen)} accelerators; ~ figure from memory or derived; $/h on demand")
     return 0
 
 
@@ -182,7 +184,7 @@ def _show(args: argparse.Namespace) -> int:
 
 def _figures(part: Accelerator) -> list[list[object]]:
     link = part.link
-    domain = f" to {link.domain_size - 1} others" if link and link.domain_size > 1 else ""
+    domain = f" in a domain of {link.domain_size}" if link and link.domain_size > 1 else ""
     buying = hardware_db.purchase_price(part.sku_id)
     rows: list[tuple[str, str | None, str]] = [
         ("memory as sold", _gigabytes(part.nameplate_gb), _basis(part, "nameplate_gb")),
