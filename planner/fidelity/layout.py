@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from planner.engine import choices
 from planner.errors import PlannerError
 from planner.fidelity.draft import Draft
-from planner.fidelity.fabrics import usual_fabric
+from planner.fidelity.fabrics import sku_of, usual_fabric
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +141,7 @@ def _sequence_parallel(draft: Draft, tp: int) -> bool:
 
 def _network(draft: Draft, devices: int) -> tuple[int, float]:
     """Devices of a node and bytes/s per device between nodes."""
-    fabric = usual_fabric(draft.row.text("sku_id"))
+    fabric = usual_fabric(sku_of(draft.row))
     per_node = draft.row.count("gpus_per_node") or draft.notes.chips_per_slice
     if per_node is None:
         draft.infer("gpus_per_node")
@@ -155,6 +155,8 @@ def _network(draft: Draft, devices: int) -> tuple[int, float]:
         return per_node, node * 1e9 / 8 / fabric.devices_per_node
     if devices > per_node:
         draft.infer("interconnect_gbit")
+        if not fabric.known:
+            draft.remark("no network of this part is known; 100 Gbit/s Ethernet a node is taken")
     return per_node, fabric.bytes_per_second
 
 
@@ -197,7 +199,7 @@ def _accumulation(draft: Draft, total: int, micro: int, dp: int) -> int:
             "global_batch_seqs", total, f"is no multiple of micro-batch {micro} times dp {dp}"
         )
     derived = total // (micro * dp)
-    draft.infer("grad_accum")
     if stated is not None:
+        draft.infer("grad_accum")
         draft.remark(f"accumulation {stated} does not multiply to {total}; {derived} is taken")
     return derived

@@ -76,26 +76,28 @@ def _from_hybrid(entry: str) -> Model:
 
 @cache
 def _preset(plain: str) -> Model | None:
-    """A preset whose id is how people write the name, if there is one."""
-    from planner.models import load_model
+    """A preset that goes by that name, if there is one."""
+    from planner.models import load_model, preset_ids
 
-    for candidate in preset_ids(plain):
-        try:
-            return load_model(candidate)
-        except PlannerError:
-            continue
-    return None
+    found = nearest_id(plain, tuple(preset_ids()))
+    return load_model(found) if found else None
 
 
-def preset_ids(name: str) -> list[str]:
-    """Ids under which a preset of that name may stand, most likely first.
+def nearest_id(name: str, ids: tuple[str, ...]) -> str | None:
+    """The id that is the name, or the longest id that the name begins with.
 
-    >>> preset_ids("Llama 3.1 8B")
-    ['llama-3.1-8b']
-    >>> preset_ids("LLAMA3_70B")
-    ['llama3-70b', 'llama-3-70b']
+    >>> nearest_id("LLAMA3_70B", ("llama-3-70b", "llama-3-8b"))
+    'llama-3-70b'
+    >>> nearest_id("meta-llama/Meta-Llama-3.1-8B-Instruct", ("llama-3-8b", "llama-3.1-8b"))
+    'llama-3.1-8b'
+    >>> nearest_id("Llama 3.1 8B", ("llama-3-8b",)) is None
+    True
     """
-    plain = re.sub(r"[\s_]+", "-", name.strip().lower())
-    plain = re.sub(r"-?\(.*\)$", "", plain)
-    spaced = re.sub(r"^(llama|qwen|gemma|gpt|deepseek|mixtral)(\d|v\d)", r"\1-\2", plain)
-    return list(dict.fromkeys([plain, spaced]))
+    wanted = _letters(re.sub(r"^meta-", "", name.rsplit("/", 1)[-1].lower()))
+    fitting = [known for known in ids if wanted.startswith(_letters(known))]
+    return max(fitting, key=len, default=None)
+
+
+def _letters(name: str) -> str:
+    """Letters, digits and the points inside numbers: what tells names apart."""
+    return re.sub(r"[^a-z0-9.]", "", name.lower())

@@ -5,10 +5,10 @@ from __future__ import annotations
 from planner.engine import choices
 from planner.engine.configuration import Configuration
 from planner.engine.model import Model
-from planner.errors import PlannerError
 from planner.fidelity.adapters import Adapter, adapter_params, usual_adapter
 from planner.fidelity.bridge import BridgeRecipe, bridge_recipe
 from planner.fidelity.draft import Draft
+from planner.fidelity.fabrics import sku_of
 from planner.fidelity.layout import Batch, Layout
 from planner.fidelity.shapes import model_of
 
@@ -40,7 +40,7 @@ def read_recipe(draft: Draft, layout: Layout) -> BridgeRecipe | None:
     draft.infer("cuda_graphs")
     return bridge_recipe(
         model=draft.row.text("model_name"),
-        sku=draft.row.text("sku_id"),
+        sku=sku_of(draft.row),
         recipe=draft.notes.fp8_recipe or precision,
         task=draft.row.text("task").lower(),
         release=draft.notes.release,
@@ -63,7 +63,7 @@ def read_configuration(
     usual_recompute = recipe.recompute if recipe else stack.recompute
     return Configuration(
         model=model,
-        sku=_sku(draft),
+        sku=sku_of(draft.row),
         num_devices=layout.devices,
         devices_per_node=layout.devices_per_node,
         network_bytes_per_second=layout.network_bytes_per_second,
@@ -92,13 +92,6 @@ def read_configuration(
         stack=stack.name,
         year=draft.row.count("year") or stack.year,
     )
-
-
-def _sku(draft: Draft) -> str:
-    sku = draft.row.text("sku_id")
-    if not sku:
-        raise PlannerError("sku_id", draft.row.text("gpu"), "name the accelerator by its id")
-    return sku
 
 
 def _precision(draft: Draft, task: str) -> str:

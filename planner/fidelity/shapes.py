@@ -85,7 +85,7 @@ def model_of(row: Row, *, untied: bool = False, pad_vocab: int = 1, mtp: bool = 
     vocabulary up to that multiple; `mtp` adds one multi-token-prediction layer to a
     DeepSeek-V3 layout. Raises PlannerError that names what is missing.
     """
-    if all(row.count(field) is None for field in _NEEDED):
+    if any(row.count(field) is None for field in _NEEDED):
         return named_model(row.text("model_name"), source=row.text("source_repo_or_paper"))
     config = config_of(row)
     config["vocab_size"] = -(-int(str(config["vocab_size"])) // pad_vocab) * pad_vocab
