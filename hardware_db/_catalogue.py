@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from types import MappingProxyType
 from typing import Literal, cast
 
 from hardware_db._accelerator import Accelerator, Achievable, Link
@@ -72,7 +71,7 @@ def _load(sku_id: str) -> Accelerator:
         usable_source=row["usable_source"],
         memory_type=row["memory_type"],
         memory_bandwidth=number(row["memory_bandwidth_gbyte_per_s"], GIGA),
-        peak_flops=MappingProxyType(_peaks(row)),
+        peak_flops=_peaks(row),
         fp16_accumulate_flops=number(row["fp16_fp16_accumulate_tflops"], TERA),
         link=_link(row),
         pcie_bytes_per_second=number(row["pcie_oneway_gbyte_per_s"], GIGA),
@@ -84,7 +83,7 @@ def _load(sku_id: str) -> Accelerator:
         l2_bytes=number(row["l2_mib"], MIB),
         logical_devices=int(row["logical_devices"]),
         msrp_usd=number(row["msrp_usd"]),
-        achievable=MappingProxyType(_achievable().get(sku_id, {})),
+        achievable=_achievable().get(sku_id, {}),
         memory_fields=words(row["memory_fields"]),
         confidence=row["confidence"],
         as_of=row["as_of"],

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardware_db import (
+    Accelerator,
     AmbiguousName,
     HardwareError,
     UnknownName,
