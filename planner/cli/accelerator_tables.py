@@ -81,7 +81,7 @@ def _known_rate(value: float | None) -> str | None:
 
 
 def _basis(part: Accelerator, field: str) -> str:
-    return "memory or derived" if part.from_memory(field) else "sources below"
+    return "undocumented or derived" if part.from_memory(field) else "sources below"
 
 
 def formats(part: Accelerator) -> list[list[object]]:

@@ -62,7 +62,7 @@ def _list(args: argparse.Namespace) -> int:
         return 0
     columns = ["id", "memory", "usable", "bandwidth", number_format, "power", "year", "$/h", "at"]
     print_table(None, columns, [line(part, number_format) for part in chosen])
-    print(f"\n{len(chosen)} accelerators; ~ figure from memory or derived; $/h on demand")
+    print(f"\n{len(chosen)} accelerators; ~ figure undocumented or derived; $/h on demand")
     return 0
 
 
