@@ -11,7 +11,7 @@ count as one more always-active expert.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from planner.engine.model import Block, Model
@@ -38,6 +38,7 @@ class Hybrid:
     expert_hidden: int
     shared_hidden: int
     latent: int  # width that routed experts see, 0 = hidden
+    mtp_layers: int = 0  # attention and experts that predict further tokens while training
 
     @property
     def state_width(self) -> int:
@@ -55,7 +56,10 @@ def hybrid_model(hybrid: Hybrid, name: str) -> Model:
         kind="decoder",
         hidden=hybrid.hidden,
         vocab=hybrid.vocab,
-        blocks=tuple(_block(hybrid, kind, count) for kind, count in kinds.items()),
+        blocks=(
+            *(_block(hybrid, kind, count) for kind, count in kinds.items()),
+            *_prediction(hybrid),
+        ),
         input_embedding_params=embedding,
         head_params=embedding,
         final_params=hybrid.hidden,
@@ -88,6 +92,15 @@ def _block(hybrid: Hybrid, kind: str, count: int) -> Block:
         **mixer,  # type: ignore[arg-type]
         **experts,  # type: ignore[arg-type]
     )
+
+
+def _prediction(hybrid: Hybrid) -> tuple[Block, ...]:
+    """Multi-token prediction. Each layer's pass through the output layer stands as width V/2 of
+    its always-active expert: two matrices that cost what the h·V output matrix costs."""
+    if not hybrid.mtp_layers:
+        return ()
+    block = _block(hybrid, "*E", hybrid.mtp_layers)
+    return (replace(block, shared_hidden=block.shared_hidden + hybrid.vocab // 2),)
 
 
 def _attention(hybrid: Hybrid) -> dict[str, int]:

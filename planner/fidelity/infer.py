@@ -11,7 +11,9 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import hardware_db
 from planner.engine.configuration import Configuration
+from planner.engine.model import Model
 from planner.errors import PlannerError
 from planner.fidelity import measured
 from planner.fidelity.case import Case, Refusal
@@ -67,6 +69,7 @@ def _whole_case(draft: Draft) -> Case:
         draft.infer("stack")
     layout = read_layout(draft)
     model = read_model(draft, layout)
+    _forget_experts(draft, model)
     seq_len = draft.need("seq_len")
     batch = read_batch(draft, tp=layout.tp, dp=layout.dp)
     recipe = read_recipe(draft, layout)
@@ -91,12 +94,21 @@ def _whole_case(draft: Draft) -> Case:
 
 
 def _check_memory(draft: Draft, configuration: Configuration) -> None:
-    """More parameters than the devices could hold at half a byte each is a wrong row."""
-    capacity = 300e9 * configuration.num_devices
-    if configuration.model.params_total / 2 > capacity and not ran_out_of_memory(draft.row):
+    """A run needs at least its weights on its devices; a row that ran with less is wrong."""
+    usable = hardware_db.accelerator(configuration.sku).usable_bytes
+    if usable is None or configuration.offload != "none" or ran_out_of_memory(draft.row):
+        return
+    least = 0.5 if configuration.task == "qlora" else 1.0  # bytes per parameter
+    if configuration.model.params_total * least > usable * configuration.num_devices:
         raise PlannerError(
             "n_gpus", configuration.num_devices, "cannot hold the parameters of the model"
         )
+
+
+def _forget_experts(draft: Draft, model: Model) -> None:
+    """A dense model has no expert degree to infer."""
+    if "ep" in draft.inferred and not any(block.num_experts for block in model.blocks):
+        draft.inferred.remove("ep")
 
 
 def _by_length(case: Case) -> list[Case]:

@@ -90,8 +90,15 @@ def read_configuration(
         lora_rank=adapter.rank if adapter else 0,
         trainable_params=_trainable(draft, model, adapter),
         stack=stack.name,
-        year=draft.row.count("year") or stack.year,
+        year=_year(draft),
     )
+
+
+def _year(draft: Draft) -> int:
+    """Year of the software: the row's, unless its practice is that of a closed era."""
+    stack = draft.practice.stack
+    closed = stack.name == "megatron-2021"
+    return stack.year if closed else draft.row.count("year") or stack.year
 
 
 def _precision(draft: Draft, task: str) -> str:

@@ -110,9 +110,14 @@ def _with_positions(model: Model, seq_len: int) -> Model:
 
 @cache
 def _with_mtp(model: Model) -> Model:
-    """One more sparse layer. Its second pass through the output layer is not represented."""
+    """One more sparse layer, which predicts the token after the next.
+
+    Its own pass through the shared output layer stands as width of its always-active expert: a
+    gated expert of width V/3 costs what a product with the h·V output matrix costs.
+    """
     last = model.blocks[-1]
-    return replace(model, blocks=(*model.blocks[:-1], replace(last, count=last.count + 1)))
+    extra = replace(last, count=1, shared_hidden=last.shared_hidden + model.vocab // 3)
+    return replace(model, blocks=(*model.blocks, extra))
 
 
 def family_of(row: Row) -> str:

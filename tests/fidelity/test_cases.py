@@ -7,6 +7,8 @@ from time import perf_counter
 
 import pytest
 
+from planner.engine.configuration import Configuration
+from planner.engine.model import Block
 from planner.fidelity.case import Case, Refusal
 from planner.fidelity.infer import load_cases
 from planner.fidelity.notes import parse_notes
@@ -113,9 +115,39 @@ def test_hybrids_have_the_published_number_of_parameters(by_id: dict[str, Case])
     nano = by_id["bridge-0027"].configuration.model
     assert round(nano.params_total / 1e9, 1) == 31.6
     assert round(nano.params_active / 1e9, 1) == 3.6
-    # header of the published weights: 123,611,012,096 with 2,942,324,736 of prediction layers
-    total = by_id["bridge-0013"].configuration.model.params_total
+    # header of the published weights: 123,611,012,096 with 2,942,324,736 in one prediction layer
+    model = by_id["bridge-0013"].configuration.model
+    predicting = model.blocks[-1]
+    total = model.params_total - predicting.count * predicting.params
     assert abs(total - (123_611_012_096 - 2_942_324_736)) < 1e-4 * total
+    assert abs(predicting.params / 2_942_324_736 - 1) < 0.02
+
+
+@pytest.mark.parametrize(
+    "name", ["bridge-0234", "bridge-0040", "bridge-0239", "bridge-0013", "bridge-0007"]
+)
+def test_flops_are_those_behind_the_published_tflops(by_id: dict[str, Case], name: str) -> None:
+    """Bridge counts 6 per active parameter, the causal half of attention, and prediction."""
+    case = by_id[name]
+    run, model = case.configuration, case.configuration.model
+    attention = sum(
+        3 * block.count * block.heads * (block.head_dim + block.v_head_dim) * _seen(run, block)
+        for block in model.blocks
+    )
+    gated = 3 if model.blocks[-1].gated else 2
+    output = sum(  # of prediction layers, whose expert's width stands for the output matrix
+        gated * block.count * block.shared_hidden * model.hidden - block.count * block.shared_params
+        for block in model.blocks
+    )
+    per_token = 6 * (model.params_active_without_input_embedding + output) + attention
+    assert case.actual_seconds is not None
+    assert case.tflops_per_device is not None
+    rate = run.tokens_per_step / run.num_devices / case.actual_seconds
+    assert case.tflops_per_device * 1e12 / rate == pytest.approx(per_token, rel=0.02)
+
+
+def _seen(run: Configuration, block: Block) -> int:
+    return min(run.seq_len, block.window or run.seq_len)
 
 
 def test_deepseek_layers_cut_for_a_test_keep_one_dense_layer(by_id: dict[str, Case]) -> None:
