@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-TYPED := $(wildcard planner hardware_db profiles)
+PACKAGES := $(wildcard planner hardware_db profiles)
 
 .PHONY: app plan test lint type clean
 
@@ -14,14 +14,14 @@ plan: $(INSTALLED)
 	$(BIN)/forerun plan examples/llama-3-8b.yaml
 
 test: lint type
-	$(BIN)/pytest --cov=planner --cov=hardware_db --cov=profiles --cov-report=term
+	$(BIN)/pytest $(addprefix --cov=,$(PACKAGES)) --cov-report=term
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
 type: $(INSTALLED)
-	$(BIN)/mypy $(TYPED)
+	$(BIN)/mypy $(PACKAGES)
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "forerun needs Python 3.11 or newer: make PYTHON=python3.x")'

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from planner.engine.model import Model
     from planner.errors import PlannerError
+    from planner.planning.plan import plan
     from planner.run import Layout, Run
 
 __version__ = "0.1.0"
@@ -20,9 +21,10 @@ _HOMES = {
     "Model": "planner.engine.model",
     "PlannerError": "planner.errors",
     "Run": "planner.run",
+    "plan": "planner.planning.plan",
 }
 
-__all__ = ["Layout", "Model", "PlannerError", "Run"]
+__all__ = ["Layout", "Model", "PlannerError", "Run", "plan"]
 
 
 def __getattr__(name: str) -> object:

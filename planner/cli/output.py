@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 _GAP = "  "
-_NARROWEST = 8  # characters that a column keeps when a table is squeezed
+_LONGEST_NUMBER = 28  # characters of a number with its unit and interval; longer is a sentence
+_LONGEST_WORD = 32  # characters of a word that a squeezed table still keeps whole
 
 
 def print_json(answer: Any) -> None:
@@ -58,7 +59,8 @@ def print_table(
 ) -> None:
     """Print aligned columns; numbers to the right, unknown (None) as a dash.
 
-    The width is the terminal's or COLUMNS; a pipe without COLUMNS gets whole lines.
+    The width is the terminal's or COLUMNS; a pipe without COLUMNS gets whole lines. A table wraps
+    between words to fit; numbers and names are never broken.
     """
     print(format_table(title, columns, rows, width=output_width(), bold=_takes_colour()))
 
@@ -71,7 +73,7 @@ def format_table(
     width: int | None = None,
     bold: bool = False,
 ) -> str:
-    """The table as text; where it is wider than `width`, the widest columns wrap.
+    """The table as text; where it is wider than `width`, columns wrap.
 
     >>> print(format_table("Parts", ["part", "ms"], [["matmul", "412"], ["launch", None]]))
     Parts
@@ -81,8 +83,14 @@ def format_table(
     """
     cells = [["-" if item is None else str(item) for item in row] for row in rows]
     assert all(len(row) == len(columns) for row in cells), "a row has a cell for each column"
-    widths = _fitted([_column_width(columns, cells, i) for i in range(len(columns))], width)
     right = [_is_numeric([row[i] for row in cells]) for i in range(len(columns))]
+    filled = [[name, *(row[i] for row in cells)] for i, name in enumerate(columns)]
+    whole = [max(map(_width, column)) for column in filled]
+    floors = [
+        size if number else min(_LONGEST_WORD, max(map(_longest_word, column)))
+        for size, number, column in zip(whole, right, filled, strict=True)
+    ]
+    widths = _fitted(whole, floors, width)
     lines = _lines(list(columns), widths, right)
     if bold:
         lines = [f"\x1b[1m{line}\x1b[0m" for line in lines]
@@ -102,10 +110,6 @@ def _takes_colour() -> bool:
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
 
-def _column_width(columns: Sequence[str], cells: list[list[str]], index: int) -> int:
-    return max(map(_width, [columns[index], *(row[index] for row in cells)]))
-
-
 def _width(text: str) -> int:
     """Terminal cells that a text takes: two for a wide character."""
     if text.isascii():
@@ -113,40 +117,46 @@ def _width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def _fitted(widths: list[int], total: int | None) -> list[int]:
-    """Take from the widest columns until the table fits, leaving each something to read."""
-    if total is None:
-        return widths
+def _longest_word(text: str) -> int:
+    return max(map(_width, text.split()), default=0)
+
+
+def _fitted(widths: list[int], floors: list[int], total: int | None) -> list[int]:
+    """Take from the widest columns until the table fits or all have come down to their floors."""
     fitted = list(widths)
-    while sum(fitted) + len(_GAP) * (len(fitted) - 1) > total and max(fitted) > _NARROWEST:
-        fitted[fitted.index(max(fitted))] -= 1
+    while total is not None and sum(fitted) + len(_GAP) * (len(fitted) - 1) > total:
+        spare = [i for i, width in enumerate(fitted) if width > floors[i]]
+        if not spare:
+            break
+        fitted[max(spare, key=lambda i: fitted[i])] -= 1
     return fitted
 
 
 def _is_numeric(cells: list[str]) -> bool:
     """Whether a column holds numbers, which may carry a sign, a currency or a unit."""
     known = [cell for cell in cells if cell not in ("-", "unknown")]
-    return bool(known) and all(cell.lstrip("+-$~<≈ ")[:1].isdigit() for cell in known)
+    return bool(known) and all(
+        cell.lstrip("+-$~<≈ ")[:1].isdigit() and len(cell) <= _LONGEST_NUMBER for cell in known
+    )
 
 
 def _lines(row: list[str], widths: list[int], right: list[bool]) -> list[str]:
-    wrapped = [
-        textwrap.wrap(cell, width, break_long_words=True) or [""]
-        if _width(cell) > width
-        else [cell]
-        for cell, width in zip(row, widths, strict=True)
-    ]
+    wrapped = [_wrapped(cell, width) for cell, width in zip(row, widths, strict=True)]
     height = max(map(len, wrapped))
     lines = []
     for level in range(height):
-        parts = [lines_[level] if level < len(lines_) else "" for lines_ in wrapped]
+        parts = [levels[level] if level < len(levels) else "" for levels in wrapped]
         padded = [_pad(*part) for part in zip(parts, widths, right, strict=True)]
         lines.append(_GAP.join(padded).rstrip())
     return lines
 
 
 def _wrapped(cell: str, width: int) -> list[str]:
-    return [cell] if _width(cell) <= width else textwrap.wrap(cell, width) or [""]
+    return (
+        [cell]
+        if _width(cell) <= width
+        else textwrap.wrap(cell, width, break_on_hyphens=False) or [""]
+    )
 
 
 def _pad(text: str, width: int, right: bool) -> str:
