@@ -41,7 +41,7 @@ class Mixture:
     shared_hidden: int = 0
 
 
-DENSE = Mixture(matrices=(), num_experts=0, top_k=0, expert_hidden=0)
+_NO_MIXTURE = Mixture(matrices=(), num_experts=0, top_k=0, expert_hidden=0)
 
 
 def attention_matrices(
@@ -160,9 +160,10 @@ def make_block(
     side: str = "decoder",
     ffn_hidden: int = 0,
     gated: bool = False,
-    mixture: Mixture = DENSE,
+    mixture: Mixture | None = None,
 ) -> Block:
     """A `Block` whose parameter groups are the sums over `matrices` and the mixture's own."""
+    mixture = mixture or _NO_MIXTURE
     matrices = (*matrices, *mixture.matrices)
     return Block(
         count=count,

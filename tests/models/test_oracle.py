@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planner.models import model_from_config
+from planner.models import lora_params, model_from_config
 from planner.models.registry import known_families
 from tests.models.oracle import build, linear_modules, our_linear_modules, total
 
@@ -334,3 +334,9 @@ def test_counts_equal_the_reference_implementation(family: str, auto_class: str,
     model = model_from_config(content, name=family)
     assert model.params_total == total(module), content
     assert our_linear_modules(model) == linear_modules(module), content
+    adapters = sum(
+        3 * (inputs + outputs) * count
+        for (_, inputs, outputs), count in linear_modules(module).items()
+    )
+    if auto_class in (DECODER, MODEL):  # a classifier has no output layer to leave out
+        assert lora_params(model, 3) == adapters

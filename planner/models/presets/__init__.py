@@ -1,0 +1,47 @@
+"""Models that people ask about: one file each, dimensions as their config.json states them."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+from planner.engine.model import Model
+from planner.errors import PlannerError, nearest
+from planner.models.config import model_from_config, read_json
+
+_FOLDER = Path(__file__).parent
+
+
+@cache
+def preset_ids() -> tuple[str, ...]:
+    """Every preset id, in alphabetical order; reads file names only."""
+    names = (entry for entry in os.listdir(_FOLDER) if entry.endswith(".json"))
+    return tuple(sorted(name.removesuffix(".json") for name in names))
+
+
+def load_preset(preset: str) -> Model:
+    """One preset; an unknown id is refused with the nearest ones."""
+    return model_from_config(_read(preset)["config"], name=preset)  # type: ignore[arg-type]
+
+
+def preset_source(preset: str) -> str:
+    """Where the dimensions of a preset are stated."""
+    return str(_read(preset)["source"])
+
+
+def nearest_presets(word: str) -> list[str]:
+    """Preset ids like `word`, of a family that begins alike.
+
+    >>> nearest_presets("Llama3 8B")[0], nearest_presets("resnet-50")
+    ('llama-3-8b', [])
+    """
+    plain = "-".join(word.lower().replace("_", "-").split())
+    return [near for near in nearest(plain, preset_ids()) if near[:2] == plain[:2]]
+
+
+def _read(preset: str) -> dict[str, object]:
+    if preset not in preset_ids():
+        near = nearest_presets(preset)
+        raise PlannerError("model", preset, f"is no preset; nearest: {', '.join(near) or 'none'}")
+    return read_json(_FOLDER / f"{preset}.json")
