@@ -26,7 +26,9 @@ class Traits:
     mixed_precision: str = ""  # DEFAULT or PURE of Composer
     offloaded_layers: int = 0  # layers whose activations go to the host
     recomputed_modules: tuple[str, ...] = ()  # parts of a layer, where a recipe names them
-    optimizer_in_backward: bool = False
+    optimizer_in_backward: bool = False  # gradients are freed as they are used
+    paged_optimizer: bool = False  # moments in managed memory, which torch's meters do not count
+    full_weights_at_load: bool = False  # each device once holds the whole weights and its shard
     real_tokens: float = 1.0  # share of the tokens of a step that are not padding
     reserved_bytes: float | None = None  # allocator's reserve beside an allocated peak
 

@@ -63,8 +63,17 @@ def traits(draft: Draft, configuration: Configuration, recipe: BridgeRecipe | No
         offloaded_layers=recipe.offloaded_layers if recipe else 0,
         recomputed_modules=recipe.modules if recipe else (),
         optimizer_in_backward=notes.optimizer_in_backward,
+        paged_optimizer=_paged(draft, configuration),
+        full_weights_at_load=configuration.sharding == "zero3"
+        and bool(draft.practice.settings.get("full_weights_at_load", False)),
         reserved_bytes=None if notes.reserved_gib is None else notes.reserved_gib * 2**30,
     )
+
+
+def _paged(draft: Draft, configuration: Configuration) -> bool:
+    """Whether the 8-bit Adam of this run is bitsandbytes' paged one."""
+    paged = bool(draft.practice.settings.get("paged_optimizer", False))
+    return paged and configuration.optimizer == "adamw8bit"
 
 
 def _fp8_recipe(draft: Draft) -> str:

@@ -136,14 +136,14 @@ def _compile(draft: Draft) -> str:
 
 def _optimizer(draft: Draft) -> str:
     """The stack's own implementation where the row says no more than Adam."""
-    special = draft.practice.settings.get("optimizer")
-    word = draft.word("optimizer", choices.OPTIMIZERS, draft.practice.stack.optimizer)
-    if word not in ("adamw",) or draft.practice.stack.name.startswith("composer"):
-        return str(special) if special and not draft.row.text("optimizer") else word
-    if isinstance(special, str):
+    stack = draft.practice.stack
+    special = str(draft.practice.settings.get("optimizer", stack.optimizer))
+    if not draft.row.text("optimizer"):
+        draft.infer("optimizer")
         return special
-    usual = draft.practice.stack.optimizer
-    return usual if usual.startswith("adamw") else word
+    word = draft.word("optimizer", choices.OPTIMIZERS, special)
+    generic = word == "adamw" and not stack.name.startswith("composer")
+    return special if generic and special.startswith("adamw-") else word
 
 
 def _adapter(draft: Draft, task: str) -> Adapter | None:

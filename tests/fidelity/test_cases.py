@@ -182,6 +182,31 @@ def test_unpacked_samples_give_one_case_for_time_and_one_for_memory(
     assert time.actual_seconds == pytest.approx(2 * 112 / 2091)
 
 
+def test_settings_come_from_the_script_that_made_the_run(by_id: dict[str, Case]) -> None:
+    """examples/megatron/base_to_chat.sh and moe/qwen3_moe.sh of ms-swift."""
+    dense, sparse = (by_id[name].configuration for name in ("swiftmeg-0001", "swiftmeg-0004"))
+    assert (dense.stack, dense.tp, dense.global_batch, dense.recompute) == (
+        "megatron",
+        4,
+        16,
+        "selective",
+    )
+    assert (sparse.pp, sparse.ep, sparse.dp, sparse.recompute) == (2, 8, 8, "full")
+
+
+def test_paged_and_fused_optimizers_are_told_apart(by_id: dict[str, Case]) -> None:
+    """torchtune: paged 8-bit Adam on one device, released gradients only in one recipe."""
+    first, second, ladder = (by_id[f"torchtune-000{n}"].traits for n in (1, 2, 9))
+    assert (first.paged_optimizer, first.optimizer_in_backward) == (True, True)
+    assert (second.paged_optimizer, second.optimizer_in_backward) == (True, False)
+    assert not ladder.paged_optimizer
+
+
+def test_sharded_litgpt_runs_hold_the_whole_weights_once(by_id: dict[str, Case]) -> None:
+    assert by_id["litgpt-0095"].traits.full_weights_at_load
+    assert not by_id["litgpt-0064"].traits.full_weights_at_load
+
+
 def test_layers_split_over_devices_stand_as_pipeline_stages(by_id: dict[str, Case]) -> None:
     run = by_id["swift-0009"].configuration
     assert (run.sharding, run.pp, run.dp) == ("layer-split", 2, 1)
