@@ -92,7 +92,8 @@ class Block:
         """Parameters of one layer that a token uses."""
         if not self.num_experts:
             return self.params
-        return self.params - self.expert_params + self.expert_params * self.top_k // self.num_experts
+        used = self.expert_params * self.top_k // self.num_experts
+        return self.params - self.expert_params + used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,5 +147,5 @@ class Model:
 
     @property
     def params_active_without_input_embedding(self) -> int:
-        """Parameters that a token uses; an untied input embedding, which only looks up, left out."""
+        """Parameters that a token uses, without an input embedding that only looks up."""
         return self.params_active - (0 if self.tied else self.input_embedding_params)

@@ -21,233 +21,7 @@ from planner.models.style import (
     style_attention,
     style_mlp,
 )
-
-_BIAS = ("attention_bias", False)
-_OLD_MLP = ("dense_h_to_4h", "dense_4h_to_h")
-
-STYLES: dict[str, Style] = {
-    "llama": Style(in_bias=_BIAS, out_bias=_BIAS, mlp_bias=("mlp_bias", False), kv_heads="heads"),
-    "mistral": Style(window="all"),
-    "qwen2": Style(in_bias=True, window="late"),
-    "qwen3": Style(in_bias=_BIAS, out_bias=_BIAS, qk_norm="head", head_dim="stated", window="late"),
-    "gemma": Style(in_bias=_BIAS, out_bias=_BIAS, tied=True, head_dim="stated"),
-    "gemma2": Style(
-        in_bias=_BIAS,
-        out_bias=_BIAS,
-        tied=True,
-        norms=4,
-        head_dim="stated",
-        window="every",
-        window_every=2,
-    ),
-    "gemma3_text": Style(
-        in_bias=_BIAS,
-        out_bias=_BIAS,
-        tied=True,
-        norms=4,
-        qk_norm="head",
-        head_dim="stated",
-        window="every",
-        window_every=6,
-    ),
-    "phi": Style(
-        in_bias=True,
-        out_bias=True,
-        mlp_bias=True,
-        head_bias=True,
-        gated=False,
-        attention_names=("q_proj", "k_proj", "v_proj", "dense"),
-        mlp_names=("fc1", "fc2"),
-        norm_tensors=2,
-        norms=1,
-        qk_norm="head",
-        qk_norm_key="qk_layernorm",
-        qk_norm_tensors=2,
-        kv_heads="heads",
-    ),
-    "phi3": Style(
-        attention_names=("qkv_proj", "o_proj"),
-        mlp_names=("gate_up_proj", "down_proj"),
-        kv_heads="heads",
-        window="all",
-    ),
-    "gpt2": Style(
-        in_bias=True,
-        out_bias=True,
-        mlp_bias=True,
-        tied=True,
-        gated=False,
-        attention_names=("c_attn", "c_proj"),
-        mlp_names=("c_fc", "c_proj"),
-        norm_tensors=2,
-        head_dim="divided",
-        kv_heads="multi-head",
-        ffn_ratio=4,
-        learned_positions=True,
-    ),
-    "gpt_bigcode": Style(
-        in_bias=True,
-        out_bias=True,
-        mlp_bias=True,
-        tied=True,
-        gated=False,
-        attention_names=("c_attn", "c_proj"),
-        mlp_names=("c_fc", "c_proj"),
-        norm_tensors=2,
-        head_dim="divided",
-        kv_heads="multi-query",
-        ffn_ratio=4,
-        learned_positions=True,
-    ),
-    "gpt_neo": Style(
-        out_bias=True,
-        mlp_bias=True,
-        tied=True,
-        gated=False,
-        attention_names=("q_proj", "k_proj", "v_proj", "out_proj"),
-        mlp_names=("c_fc", "c_proj"),
-        norm_tensors=2,
-        head_dim="divided",
-        kv_heads="multi-head",
-        ffn_ratio=4,
-        learned_positions=True,
-        window="listed",
-        window_key="window_size",
-        kinds_key="attention_layers",
-        full_kind="global",
-        window_kind="local",
-    ),
-    "gpt_neox": Style(
-        in_bias=("attention_bias", True),
-        out_bias=("attention_bias", True),
-        mlp_bias=True,
-        gated=False,
-        attention_names=("query_key_value", "dense"),
-        mlp_names=_OLD_MLP,
-        norm_tensors=2,
-        head_dim="divided",
-        kv_heads="multi-head",
-    ),
-    "gptj": Style(
-        mlp_bias=True,
-        head_bias=True,
-        gated=False,
-        attention_names=("q_proj", "k_proj", "v_proj", "out_proj"),
-        mlp_names=("fc_in", "fc_out"),
-        norm_tensors=2,
-        norms=1,
-        head_dim="divided",
-        kv_heads="multi-head",
-        ffn_ratio=4,
-    ),
-    "codegen": Style(
-        mlp_bias=True,
-        head_bias=True,
-        gated=False,
-        attention_names=("qkv_proj", "out_proj"),
-        mlp_names=("fc_in", "fc_out"),
-        norm_tensors=2,
-        norms=1,
-        head_dim="divided",
-        kv_heads="multi-head",
-        ffn_ratio=4,
-    ),
-    "bloom": Style(
-        in_bias=True,
-        out_bias=True,
-        mlp_bias=True,
-        tied=True,
-        gated=False,
-        attention_names=("query_key_value", "dense"),
-        mlp_names=_OLD_MLP,
-        norm_tensors=2,
-        embedding_norm=True,
-        head_dim="divided",
-        kv_heads="multi-head",
-        ffn_ratio=4,
-    ),
-    "mpt": Style(
-        tied=True,
-        gated=False,
-        attention_names=("Wqkv", "out_proj"),
-        mlp_names=("up_proj", "down_proj"),
-        head_dim="divided",
-        kv_heads="multi-head",
-        ffn_ratio=4,
-    ),
-    "olmo": Style(in_bias=_BIAS, out_bias=_BIAS, norm_tensors=0, kv_heads="heads"),
-    "olmo2": Style(in_bias=_BIAS, out_bias=_BIAS, qk_norm="width", kv_heads="heads"),
-    "olmo3": Style(
-        in_bias=_BIAS,
-        out_bias=_BIAS,
-        qk_norm="width",
-        kv_heads="heads",
-        window="every",
-        window_every=4,
-    ),
-    "stablelm": Style(
-        in_bias=("use_qkv_bias", False),
-        norm_tensors=2,
-        qk_norm="width",
-        qk_norm_key="qk_layernorm",
-        head_dim="divided",
-    ),
-    "starcoder2": Style(
-        in_bias=("use_bias", True),
-        out_bias=("use_bias", True),
-        mlp_bias=("use_bias", True),
-        tied=True,
-        gated=False,
-        mlp_names=("c_fc", "c_proj"),
-        norm_tensors=2,
-        head_dim="divided",
-        window="all",
-    ),
-    "cohere": Style(
-        in_bias=_BIAS,
-        out_bias=_BIAS,
-        tied=True,
-        norms=1,
-        qk_norm="width",
-        qk_norm_key="use_qk_norm",
-        kv_heads="heads",
-    ),
-    "cohere2": Style(
-        in_bias=_BIAS,
-        out_bias=_BIAS,
-        tied=True,
-        norms=1,
-        kv_heads="heads",
-        window="every",
-        window_every=4,
-    ),
-    "granite": Style(in_bias=_BIAS, out_bias=_BIAS, mlp_bias=("mlp_bias", False), kv_heads="heads"),
-    "smollm3": Style(
-        in_bias=_BIAS,
-        out_bias=_BIAS,
-        mlp_bias=("mlp_bias", False),
-        tied=True,
-        window="late",
-    ),
-    "glm": Style(in_bias=_BIAS, mlp_names=("gate_up_proj", "down_proj"), head_dim="stated"),
-    "glm4": Style(
-        in_bias=_BIAS, norms=4, mlp_names=("gate_up_proj", "down_proj"), head_dim="stated"
-    ),
-    "nemotron": Style(
-        in_bias=_BIAS,
-        out_bias=_BIAS,
-        mlp_bias=("mlp_bias", False),
-        gated=False,
-        mlp_names=("up_proj", "down_proj"),
-        norm_tensors=2,
-        kv_heads="heads",
-    ),
-    "seed_oss": Style(
-        in_bias=_BIAS,
-        out_bias=("attention_out_bias", False),
-        mlp_bias=("mlp_bias", False),
-    ),
-}
+from planner.models.styles import STYLES
 
 
 def read_dense(fields: Fields, family: str) -> Model:
@@ -261,9 +35,24 @@ def read_dense(fields: Fields, family: str) -> Model:
 def adjusted(fields: Fields, family: str) -> Style:
     """The family's style, with what a config flag changes about its norms."""
     style = STYLES[family]
+    if family == "mpt":
+        _refuse_other_mpt(fields)
     if family == "stablelm" and fields.flag("use_parallel_residual", absent=False):
         return replace(style, norms=1)
     return style
+
+
+def _refuse_other_mpt(fields: Fields) -> None:
+    """The reference counts MPT without biases, with ALiBi and four times wider feed-forwards."""
+    ratio = fields.optional("expansion_ratio")
+    if ratio not in (None, 4):
+        raise fields.error("expansion_ratio", ratio, "only 4 is known for this architecture")
+    if not fields.flag("no_bias", absent=True):
+        raise fields.error("no_bias", False, "only true is known for this architecture")
+    attention = Fields(fields.table("attn_config") or {}, name=f"{fields.name}: attn_config")
+    if not attention.flag("alibi", absent=True):
+        raise attention.error("alibi", False, "learned positions are not known for it")
+    attention.word("attn_type", ("multihead_attention",))
 
 
 def assemble(

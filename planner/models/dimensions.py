@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypedDict, Unpack
+
 from planner.engine.model import Block, Matrix, Model
 from planner.models.fields import MAX_LAYERS, MAX_TOKENS, Fields
 from planner.models.heads import vocabulary_head
@@ -18,83 +20,74 @@ MLP_KINDS = ("gelu", "swiglu", "geglu", "moe")
 _NORMS = 2  # per layer
 
 
-def model_from_dimensions(
-    *,
-    layers: int,
-    hidden: int,
-    heads: int,
-    vocab: int,
-    mlp_kind: str,
-    ffn_hidden: int | None = None,
-    kv_heads: int | None = None,
-    head_dim: int | None = None,
-    num_experts: int | None = None,
-    top_k: int | None = None,
-    expert_hidden: int | None = None,
-    shared_hidden: int | None = None,
-    dense_layers: int | None = None,
-    window: int | None = None,
-    max_seq_len: int | None = None,
-    tied: bool = False,
-    biases: bool = False,
-    learned_positions: bool = False,
-    causal: bool = True,
-    name: str = "model",
-) -> Model:
+class Dimensions(TypedDict, total=False):
+    """What a table may state. Widths in elements, lengths in tokens; None is not stated."""
+
+    layers: int | None
+    hidden: int | None
+    heads: int | None
+    kv_heads: int | None  # None = as many as heads
+    head_dim: int | None  # None = hidden / heads
+    vocab: int | None
+    mlp_kind: str | None  # gelu: two matrices | swiglu, geglu: three | moe: three in each expert
+    ffn_hidden: int | None  # of dense layers
+    num_experts: int | None
+    top_k: int | None
+    expert_hidden: int | None
+    shared_hidden: int | None  # summed width of the always-active experts
+    dense_layers: int | None  # of a mixture: dense layers in front, gated
+    window: int | None  # sliding-window attention in every layer
+    max_seq_len: int | None
+    tied: bool | None  # output layer shares the input embedding; None = no
+    biases: bool | None  # in all layers and norms; None = no
+    learned_positions: bool | None  # a table of max_seq_len positions; None = no
+    causal: bool | None  # None = yes
+
+
+def model_from_dimensions(*, name: str = "model", **stated: Unpack[Dimensions]) -> Model:
     """A plain transformer of these dimensions, counted by plain rules.
 
-    Widths in elements, lengths in tokens. `mlp_kind` is gelu (two matrices), swiglu or geglu
-    (three), or moe (three in each expert; `dense_layers` in front are gated and `ffn_hidden`
-    wide). `kv_heads` left out means as many as heads, `head_dim` hidden / heads. A norm has one
-    tensor, two with `biases`. `learned_positions` needs `max_seq_len`.
-
-    Raises PlannerError naming the dimension that is missing, not positive or does not divide.
+    Two norms a layer and one at the end, with one tensor each, two with `biases`; no norms of
+    queries and keys. Layers, hidden, heads, vocab, mlp_kind and the width of the feed-forward
+    or of the experts must be stated. Raises PlannerError naming the dimension that is missing,
+    not positive or does not divide, TypeError for a name that is no dimension.
 
     >>> model = model_from_dimensions(layers=32, hidden=4096, heads=32, vocab=32000,
     ...                               mlp_kind="swiglu", ffn_hidden=11008)
     >>> model.params_total
     6738415616
     """
-    stated = {
-        "layers": layers,
-        "hidden": hidden,
-        "heads": heads,
-        "vocab": vocab,
-        "mlp_kind": mlp_kind,
-        "ffn_hidden": ffn_hidden,
-        "kv_heads": kv_heads,
-        "head_dim": head_dim,
-        "n_experts": num_experts,
-        "top_k": top_k,
-        "expert_hidden": expert_hidden,
-        "shared_hidden": shared_hidden,
-        "dense_layers": dense_layers,
-        "window": window,
-        "max_seq_len": max_seq_len,
-    }
+    unknown = set(stated) - set(Dimensions.__annotations__)
+    if unknown:
+        raise TypeError(f"no dimensions: {', '.join(sorted(unknown))}")
     fields = Fields(stated, name=name)
-    sizes = _attention(fields)
-    attention = attention_matrices(sizes, in_bias=biases, out_bias=biases)
+    sizes, vocab = _attention(fields), fields.count("vocab")
+    biases = fields.flag("biases", absent=False)
+    tied = fields.flag("tied", absent=False)
+    causal = fields.flag("causal", absent=True)
     norm = 2 * sizes.hidden if biases else sizes.hidden
-    head = vocabulary_head("lm_head", width=sizes.hidden, vocab=fields.count("vocab"), tied=tied)
-    length = fields.optional("max_seq_len", maximum=MAX_TOKENS)
-    if learned_positions:
-        length = fields.count("max_seq_len", maximum=MAX_TOKENS)
+    head = vocabulary_head("lm_head", width=sizes.hidden, vocab=vocab, tied=tied)
     return Model(
         name=name,
         family="dimensions",
         kind="decoder" if causal else "encoder",
         hidden=sizes.hidden,
-        vocab=head.vocab,
-        blocks=_blocks(fields, sizes, attention, norm=norm, biases=biases, causal=causal),
-        input_embedding_params=head.vocab * sizes.hidden,
-        position_params=(length or 0) * sizes.hidden if learned_positions else 0,
+        vocab=vocab,
+        blocks=_blocks(fields, sizes, norm=norm, biases=biases, causal=causal),
+        input_embedding_params=vocab * sizes.hidden,
+        position_params=_positions(fields) * sizes.hidden,
         head_params=head.params,
         final_params=norm,
         tied=tied,
-        max_seq_len=length,
+        max_seq_len=fields.optional("max_seq_len", maximum=MAX_TOKENS),
         matrices=head.matrices,
     )
+
+
+def _positions(fields: Fields) -> int:
+    if not fields.flag("learned_positions", absent=False):
+        return 0
+    return fields.count("max_seq_len", maximum=MAX_TOKENS)
 
 
 def _attention(fields: Fields) -> Attention:
@@ -109,12 +102,12 @@ def _attention(fields: Fields) -> Attention:
 def _blocks(
     fields: Fields,
     sizes: Attention,
-    attention: tuple[Matrix, ...],
     *,
     norm: int,
     biases: bool,
     causal: bool,
 ) -> tuple[Block, ...]:
+    attention = attention_matrices(sizes, in_bias=biases, out_bias=biases)
     layers = fields.count("layers", maximum=MAX_LAYERS)
     kind = fields.word("mlp_kind", MLP_KINDS)
     dense = fields.optional("dense_layers", minimum=0, maximum=layers) or 0
@@ -164,7 +157,7 @@ def _mlp(fields: Fields, hidden: int, *, gated: bool, biases: bool) -> tuple[Mat
 
 
 def _mixture(fields: Fields, hidden: int) -> Mixture:
-    num_experts, width = fields.count("n_experts"), fields.count("expert_hidden")
+    num_experts, width = fields.count("num_experts"), fields.count("expert_hidden")
     shared = fields.optional("shared_hidden", minimum=0) or 0
     names = ("gate_proj", "up_proj", "down_proj")
     always = mlp_matrices(hidden, shared, names=names, gated=True, role="shared") if shared else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from planner.engine.model import Block, Matrix, Model
-from planner.models.dense import STYLES, assemble
+from planner.models.dense import assemble
 from planner.models.fields import Fields
 from planner.models.parts import Attention, Mixture, expert_matrices, make_block, mlp_matrices
 from planner.models.style import (
@@ -19,6 +19,7 @@ from planner.models.style import (
     style_attention,
     style_mlp,
 )
+from planner.models.styles import STYLES
 
 _GATED = ("gate_proj", "up_proj", "down_proj")
 

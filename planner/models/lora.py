@@ -121,5 +121,6 @@ def _norms(model: Model) -> int:
 
 def _known(word: str, names: Iterable[str]) -> str:
     choices = sorted({*names})
-    near = nearest(word, choices)
-    return f"nearest: {', '.join(near)}" if near else f"known: {', '.join(choices)}"
+    near = nearest(word, choices, count=1)
+    guess = f"did you mean {near[0]}? " if near else ""
+    return f"{guess}known: {', '.join(choices)}"

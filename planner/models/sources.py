@@ -41,8 +41,12 @@ def _looks_like_path(spec: str) -> bool:
 
 
 def _from_path(spec: str, base_dir: str | Path | None) -> Model:
-    path = Path(base_dir or ".") / Path(spec).expanduser()
-    if not path.exists():
+    try:
+        path = Path(base_dir or ".") / Path(spec).expanduser()
+        found = path.exists()
+    except (OSError, RuntimeError):  # a name too long, a home that is not known
+        found = False
+    if not found:
         raise PlannerError("model", spec, _missing_file(spec))
     return read_config_file(path, name=spec)
 

@@ -59,8 +59,13 @@ def test_a_dimension_that_is_none_is_refused(key: str, value: object) -> None:
 
 @pytest.mark.parametrize("key", ["num_experts", "top_k", "expert_hidden"])
 def test_a_mixture_needs_its_experts(key: str) -> None:
-    with pytest.raises(PlannerError, match=key.removeprefix("num_")):
+    with pytest.raises(PlannerError, match=key):
         model_from_dimensions(**{**MOE, key: None})
+
+
+def test_a_name_that_is_no_dimension_is_refused() -> None:
+    with pytest.raises(TypeError, match="hiden"):
+        model_from_dimensions(**GPT, hiden=3)
 
 
 def test_an_unknown_kind_of_feed_forward_is_refused() -> None:

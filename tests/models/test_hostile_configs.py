@@ -103,6 +103,22 @@ def test_more_experts_for_a_token_than_there_are_is_refused() -> None:
         model_from_config(config)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("expansion_ratio", 8),
+        ("no_bias", False),
+        ("attn_config", {"alibi": False}),
+        ("attn_config", {"attn_type": "multiquery_attention"}),
+    ],
+)
+def test_a_variant_that_the_reference_does_not_count_is_refused(key: str, value: object) -> None:
+    config = {"model_type": "mpt", "d_model": 64, "n_layers": 2, "n_heads": 4, "vocab_size": 99}
+    assert model_from_config(config).params_total > 0
+    with pytest.raises(PlannerError, match=r"known|must be one of"):
+        model_from_config({**config, key: value})
+
+
 @pytest.mark.parametrize("family", ["gemma", "qwen3", "gpt_oss"])
 def test_a_head_width_that_the_config_does_not_state_is_never_divided(family: str) -> None:
     config = {**LLAMA, "model_type": family, "num_experts": 2, "num_experts_per_tok": 1}
@@ -187,6 +203,8 @@ def test_a_config_is_found_in_its_folder_and_beside_the_run_file(tmp_path: Path)
         ("hf:nonsense", "hf:ORG/NAME"),
         ("missing/config.json", "no such file"),
         ("", "preset id"),
+        ("x/" + "y" * 5000, "no such file"),
+        ("~nobody-of-that-name/config.json", "no such file"),
     ],
 )
 def test_a_model_that_is_not_there_says_what_to_give(spec: str, remedy: str) -> None:

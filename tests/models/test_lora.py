@@ -62,5 +62,5 @@ def test_an_unknown_module_is_refused(targets: list[str], trainable: list[str]) 
 
 
 def test_an_unknown_module_names_the_nearest() -> None:
-    with pytest.raises(PlannerError, match="nearest: q_proj"):
+    with pytest.raises(PlannerError, match="did you mean q_proj"):
         lora_params(load_model("llama-2-7b"), 8, ["q_prj"])

@@ -25,7 +25,11 @@ CONTRACT = (
 
 
 def _published() -> dict[str, int]:
-    """Totals that model cards and checkpoint indexes state (weights of tied matrices once)."""
+    """Totals of published checkpoints, tied matrices once.
+
+    Recalled from model cards apart from the dimensions, so that exact agreement confirms both;
+    a model whose two did not agree has no preset.
+    """
     with (Path(__file__).parent / "published_totals.csv").open() as file:
         return {row["preset"]: int(row["params_total"]) for row in csv.DictReader(file)}
 
