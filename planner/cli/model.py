@@ -238,8 +238,9 @@ def _facts(answer: dict[str, Any]) -> list[list[object]]:
             f"training FLOP per token at {answer['seq_len']} tokens",
             show_flops(answer["flops_per_token"]),
         ],
-        ["  with a causal mask's half", show_flops(answer["flops_per_token_causal"])],
     ]
+    if answer["flops_per_token_causal"] < answer["flops_per_token"]:
+        rows.append(["  with a causal mask's half", show_flops(answer["flops_per_token_causal"])])
     if cache:
         rows.append(["16-bit key-value cache per token", show_bytes(cache["bytes_per_token"])])
         rows.append([f"  at {cache['context']} tokens", show_bytes(cache["bytes"])])
