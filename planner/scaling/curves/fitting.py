@@ -9,9 +9,13 @@ import numpy as np
 from planner.scaling.curves.annealing import Prior, losses, observed_noise
 from planner.scaling.curves.schedule import Floats, Schedule
 
-_MOST_POINTS = 200  # a denser curve is averaged into that many
+FEWEST_BINS = 5
+_LARGEST_SPREAD = 0.04  # relative, of the losses around the curve
+_BIN_WIDTH = 0.02  # of the logarithm of steps
 _SCALES = np.array([1.0, 0.3, 0.1, 0.3, 0.3, 0.1, 0.1])  # typical steps of the constants
 _LEAST_AMPLITUDE = 0.02
+_LOWEST = np.array([0.0, -12.0, 0.02, -12.0, -20.0, 0.05, -1.0])  # bounds of the constants
+_HIGHEST = np.array([np.inf, 12.0, 2.0, 3.0, 20.0, 3.0, 3.0])
 _MOST_EVALUATIONS = 80
 
 
@@ -35,15 +39,24 @@ class FittedCurve:
         return np.asarray(self.scale * np.sqrt(variance))
 
 
-def fit_curve(steps: Floats, observed: Floats, schedule: Schedule, prior: Prior) -> FittedCurve:
-    """The constants that best explain `observed` losses and the prior together."""
+def fit_curve(
+    steps: Floats, observed: Floats, schedule: Schedule, prior: Prior
+) -> FittedCurve | None:
+    """The constants that best explain `observed` losses and the prior together.
+
+    None where fewer than five separate parts of the run are seen (in log steps), or where the
+    losses follow no curve of this form (a run full of spikes, one that got worse).
+    """
     from scipy.optimize import least_squares
 
-    steps, observed, counts = _averaged(steps, observed)
+    roughness = _roughness(observed)
+    steps, observed, counts = _binned(steps, observed)
+    if len(steps) < FEWEST_BINS:
+        return None
     scale = float(observed[-1])
     observed = observed / scale
     relative, points = observed_noise()
-    noise = max(relative, _roughness(observed) / np.sqrt(counts.mean()))
+    noise = np.maximum(relative, roughness / np.sqrt(counts))
     emphasis = np.sqrt(steps / steps[-1]) * np.sqrt(min(1.0, points / len(steps)))
 
     def misfits(constants: Floats) -> Floats:
@@ -53,18 +66,23 @@ def fit_curve(steps: Floats, observed: Floats, schedule: Schedule, prior: Prior)
 
     found = least_squares(
         misfits,
-        _start(steps, observed, schedule, prior),
+        np.clip(_start(steps, observed, schedule, prior), _LOWEST + 1e-6, _HIGHEST - 1e-6),
+        bounds=(_LOWEST, _HIGHEST),
         loss="soft_l1",
         x_scale=_SCALES,
         max_nfev=_MOST_EVALUATIONS,
     )
     seen = found.fun[: len(steps)] * noise / emphasis
-    covariance = np.linalg.pinv(found.jac.T @ found.jac)
+    spread = float(np.sqrt(np.mean(seen**2)))
+    if spread > _LARGEST_SPREAD:
+        return None
+    slopes = np.asarray(found.jac, dtype=np.float64)
+    covariance = np.linalg.pinv(slopes.T @ slopes)
     return FittedCurve(
         scale=scale,
         constants=found.x,
         covariance=covariance,
-        noise=float(np.sqrt(np.mean(seen**2))),
+        noise=spread,
     )
 
 
@@ -80,13 +98,17 @@ def _start(steps: Floats, observed: Floats, schedule: Schedule, prior: Prior) ->
     return constants
 
 
-def _averaged(steps: Floats, observed: Floats) -> tuple[Floats, Floats, Floats]:
-    if len(steps) <= _MOST_POINTS:
-        return steps, observed, np.ones(len(steps))
-    starts = np.unique(np.linspace(0, len(steps), _MOST_POINTS + 1).astype(int)[:-1])
+def _binned(steps: Floats, observed: Floats) -> tuple[Floats, Floats, Floats]:
+    """Mean steps, median losses and counts of bins of equal width in log steps.
+
+    The median keeps spikes out; equal width keeps a dense stretch from outvoting the rest.
+    """
+    bins = np.floor(np.log(steps) / _BIN_WIDTH)
+    starts = np.flatnonzero(np.diff(bins, prepend=-np.inf) > 0)
     counts = np.diff(np.append(starts, len(steps))).astype(np.float64)
-    mean = [np.add.reduceat(values, starts) / counts for values in (steps, observed)]
-    return mean[0], mean[1], counts
+    middle = np.add.reduceat(steps, starts) / counts
+    losses_ = [float(np.median(part)) for part in np.split(observed, starts[1:])]
+    return middle, np.array(losses_), counts
 
 
 def _roughness(observed: Floats) -> float:

@@ -58,7 +58,9 @@ def forecast_curve(
     schedule_aware: bool = True,
     prior: Prior | None = None,
 ) -> CurveForecast | None:
-    """Fit the observed part, follow the schedule to its end; None where too few points are seen.
+    """Fit the observed part, follow the schedule to its end.
+
+    None where too few points are seen, or where they follow no loss curve.
 
     `steps` and `observed` [n] are positive losses in the order of the run; `schedule` covers the
     whole planned run.
@@ -67,6 +69,8 @@ def forecast_curve(
     if len(steps) < FEWEST_POINTS:
         return None
     curve = fit_curve(steps, observed, schedule, prior or published_prior())
+    if curve is None:
+        return None
     last = float(steps[-1])
     ahead = np.linspace(last, max(schedule.total_steps, last), _FAN_POINTS)
     middle = curve.losses(schedule, ahead)
@@ -79,7 +83,7 @@ def forecast_curve(
         last_step=last,
         steps=ahead,
         middle=middle,
-        low=middle - half,
+        low=np.maximum(middle - half, 0.0),
         high=middle + half,
         decay_now_steps=length,
         decay_now_loss=decayed,
@@ -99,7 +103,9 @@ def _deviations(
 ) -> Floats:
     doublings = np.log2(ahead / last)
     law = np.array([law_deviation(float(d), aware=schedule_aware) for d in doublings])
-    return np.asarray(np.hypot(curve.deviations(schedule, ahead), law * curve.losses(schedule, ahead)))
+    return np.asarray(
+        np.hypot(curve.deviations(schedule, ahead), law * curve.losses(schedule, ahead))
+    )
 
 
 def _decay_now(

@@ -16,6 +16,7 @@ _ENDED = 0.03  # of the peak rate: a decay that deep ends with the run
 _AT_PEAK = 0.99
 _LARGEST_MISFIT = 0.01  # of the peak rate, root mean square
 _MOST_NODES = 600
+_LONGEST_WARMUP = 0.25  # of the steps seen: a log that begins later shows no warm-up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +70,14 @@ def _customs(kind: str, final_ratio: float | None, decay_share: float) -> tuple[
 
 
 def _seen(rates: Series, last_step: float) -> Schedule:
-    """What the log shows; before its first reading a straight warm-up is assumed."""
+    """What the log shows; before its first reading a straight warm-up is assumed, or, in a log that
+    begins in the middle of a run, the rate it begins with."""
     steps, values = rates.steps, rates.values / rates.values.max()
     chosen = np.unique(np.linspace(0, len(steps) - 1, _MOST_NODES).astype(int))
     steps, values = steps[chosen], np.clip(values[chosen], 0.0, 1.0)
-    if steps[0] > 0:
+    if steps[0] > _LONGEST_WARMUP * last_step:
+        steps, values = np.append(0.0, steps), np.append(values[0], values)
+    elif steps[0] > 0:
         ramp = np.linspace(0.0, steps[0], 17)[:-1]
         steps = np.concatenate((ramp, steps))
         values = np.concatenate((np.linspace(0.0, values[0], 17)[:-1], values))

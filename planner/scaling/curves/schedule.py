@@ -30,7 +30,7 @@ class Schedule:
         assert len(self.steps) == len(self.rates) >= 2
         assert self.steps[0] == 0.0, "a schedule begins at step 0"
         assert (np.diff(self.steps) > 0).all(), "nodes must rise"
-        assert self.rates.min() >= 0.0 and self.rates.max() <= 1.0 + 1e-9, "rates are shares"
+        assert 0.0 <= self.rates.min() <= self.rates.max() <= 1.0 + 1e-9, "rates are shares"
 
     @property
     def total_steps(self) -> float:

@@ -108,7 +108,8 @@ def _stands_alone(text: Bytes, places: Places, key: Key) -> Flags:
     first = places == 0
     if not key.line_start:
         begins_word = bool(_WORD[key.literal[0]])
-        return first | ~_WORD[before] if begins_word else np.ones(len(places), dtype=np.bool_)
+        everywhere = np.ones(len(places), dtype=np.bool_)
+        return np.asarray(first | ~_WORD[before]) if begins_word else everywhere
     return first | (before == _NEWLINE)
 
 

@@ -62,7 +62,7 @@ def parse_numbers(text: Bytes, starts: Places) -> tuple[Floats, Flags]:
 
 
 def _spans(text: Bytes, starts: Places) -> tuple[Places, Places]:
-    """Where the number characters from each start end, and where the first e or E stands (or -1)."""
+    """Where the number characters from each start end, and where the first e stands (or -1)."""
     ends, marks = starts.copy(), np.full(len(starts), -1, dtype=np.intp)
     last = len(text) - 1
     for _ in range(_LONGEST + 1):
@@ -102,7 +102,7 @@ def _decimals(text: Bytes, starts: Places, ends: Places) -> tuple[Floats, Flags]
 
 
 def _alike(text: Bytes, starts: Places, length: int) -> tuple[Floats, Flags]:
-    """Decimals of one length, written as the first of them is; False for those written otherwise."""
+    """Decimals of one length, written as the first of them is; others get False."""
     characters = text[starts[:, None] + np.arange(length)]
     first = _PATTERN.fullmatch(characters[0].tobytes())
     if first is None:

@@ -77,7 +77,9 @@ def choose_metric(
         return metric_named(next(iter(metrics)), direction), ()
     if not known:
         raise PlannerError(
-            "metric", None, f"none has a known direction; choose one with --metric: {_told(metrics)}"
+            "metric",
+            None,
+            f"none has a known direction; choose one with --metric: {_told(metrics)}",
         )
     best = min(known, key=lambda metric: _rank(metric, metrics))
     return best, _notes(best, known, metrics)
@@ -129,7 +131,9 @@ def _notes(best: Metric, known: list[Metric], metrics: Mapping[str, Series]) -> 
         few = max(len(metrics[name]) for name in alike)
         notes.append(f"judged by {best.name}: only {few} evaluations on held-out data")
     elif not best.held_out:
-        notes.append(f"judged by {best.name}: the log has no held-out loss, so overfitting is unseen")
+        notes.append(
+            f"judged by {best.name}: the log has no held-out loss, so overfitting is unseen"
+        )
     return tuple(notes)
 
 
