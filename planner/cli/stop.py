@@ -230,8 +230,8 @@ def _ahead_rows(report: StopReport) -> list[list[object]]:
         rows.append(["stopping sets free", ", ".join(part for part in told if part)])
     if report.law is not None:
         tokens = show_count(report.law.stop_tokens, "tokens")
-        told = f"next doubling below the threshold from {tokens}"
-        rows.append(["the default law at this size", told])
+        below = f"next doubling below the threshold from {tokens}"
+        rows.append(["the default law at this size", below])
     return rows
 
 

@@ -77,7 +77,7 @@ def fit_curve(
     if spread > _LARGEST_SPREAD:
         return None
     slopes = np.asarray(found.jac, dtype=np.float64)
-    covariance = np.linalg.pinv(slopes.T @ slopes)
+    covariance = np.asarray(np.linalg.pinv(slopes.T @ slopes), dtype=np.float64)
     return FittedCurve(
         scale=scale,
         constants=found.x,

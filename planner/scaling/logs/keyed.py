@@ -109,8 +109,8 @@ def _stands_alone(text: Bytes, places: Places, key: Key) -> Flags:
     if not key.line_start:
         begins_word = bool(_WORD[key.literal[0]])
         everywhere = np.ones(len(places), dtype=np.bool_)
-        return np.asarray(first | ~_WORD[before]) if begins_word else everywhere
-    return first | (before == _NEWLINE)
+        return first | ~_WORD[before] if begins_word else everywhere
+    return np.asarray(first | (before == _NEWLINE))
 
 
 def _carried(steps: Floats, last_step: float) -> Floats:

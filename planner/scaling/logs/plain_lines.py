@@ -14,7 +14,10 @@ from planner.scaling.logs.source import Source
 FORMAT = "key-value lines"
 _NUMBER = r"(?=[-+]?(?:\.?\d|nan\b|inf\b))"
 _GAP = r"(?:['\"]?\s*[:=]\s*['\"]?|[ \t]+)"
-_METRIC_WORD = r"(?:loss|nll|ppl|perplexity|acc|accuracy|auc|wer|cer|bleu|rouge|f1|bpb|bpc|error|iou|mae|mse|rmse)"
+_METRIC_WORD = (
+    r"(?:loss|nll|ppl|perplexity|acc|accuracy|auc|wer|cer|bleu|rouge|f1|bpb|bpc|error"
+    r"|iou|mae|mse|rmse)"
+)
 _METRIC = re.compile(
     rf"(?<![\w/.-])((?:(?:train|training|valid|validation|val|eval|test|dev) )?"
     rf"(?:[\w.-]+[_/.-])*{_METRIC_WORD}(?:_\w+)?)({_GAP}){_NUMBER}",

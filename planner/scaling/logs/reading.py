@@ -49,10 +49,12 @@ def read_log(paths: str | Path | Sequence[str | Path]) -> TrainingLog:
     sources = [opened(file) for file in files]
     readers = [_reader_of(source) for source in sources]
     if len({reader.FORMAT for reader in readers}) > 1:
-        formats = ", ".join(f"{s.path} is {r.FORMAT}" for s, r in zip(sources, readers))
+        formats = ", ".join(
+            f"{s.path} is {r.FORMAT}" for s, r in zip(sources, readers, strict=True)
+        )
         raise PlannerError("log", files, f"segments of one run must share a format: {formats}")
     sink = Sink(", ".join(files))
-    for source, reader in zip(sources, readers):
+    for source, reader in zip(sources, readers, strict=True):
         reader.read(source, sink)
     return sink.finish(readers[0].FORMAT)
 

@@ -6,6 +6,8 @@ overlapping ranges of steps; runs side by side (seeds, sweeps) begin together.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from planner.scaling.logs.training_log import Series
@@ -37,7 +39,7 @@ def _are_segments(parts: list[Series]) -> bool:
     """Each begins well after the one before it, and ends after it."""
     parts = sorted(parts, key=lambda part: float(part.steps[0]))
     span = max(float(part.steps[-1]) for part in parts) - float(parts[0].steps[0])
-    pairs = list(zip(parts, parts[1:]))
+    pairs = list(pairwise(parts))
     later = all(b.steps[0] - a.steps[0] > 0.02 * span for a, b in pairs)
     return later and all(b.steps[-1] > a.steps[-1] for a, b in pairs)
 
@@ -45,12 +47,14 @@ def _are_segments(parts: list[Series]) -> bool:
 def _joined(metric: str, parts: list[Series]) -> Series:
     parts = sorted(parts, key=lambda part: float(part.steps[0]))
     ends = [float(part.steps[0]) for part in parts[1:]] + [np.inf]
-    kept = [part.steps < end for part, end in zip(parts, ends)]
+    kept = [part.steps < end for part, end in zip(parts, ends, strict=True)]
     return Series(
         name=metric,
-        steps=np.concatenate([part.steps[keep] for part, keep in zip(parts, kept)]),
-        values=np.concatenate([part.values[keep] for part, keep in zip(parts, kept)]),
-        weights=np.concatenate([part.weights[keep] for part, keep in zip(parts, kept)]),
+        steps=np.concatenate([part.steps[keep] for part, keep in zip(parts, kept, strict=True)]),
+        values=np.concatenate([part.values[keep] for part, keep in zip(parts, kept, strict=True)]),
+        weights=np.concatenate(
+            [part.weights[keep] for part, keep in zip(parts, kept, strict=True)]
+        ),
         num_points=sum(part.num_points for part in parts),
         num_nonfinite=sum(part.num_nonfinite for part in parts),
         trailing_nonfinite=parts[-1].trailing_nonfinite,

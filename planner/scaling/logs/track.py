@@ -68,7 +68,9 @@ class Track:
         """Steps (never falling), values, and how many points each stands for."""
         if not self._parts:
             return np.empty(0), np.empty(0), np.empty(0)
-        steps, values, weights = (np.concatenate(column) for column in zip(*self._parts))
+        steps, values, weights = (
+            np.concatenate(column) for column in zip(*self._parts, strict=True)
+        )
         return steps, values, weights
 
     def merged(self) -> tuple[Floats, Floats, Floats]:

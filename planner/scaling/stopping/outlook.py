@@ -87,8 +87,8 @@ def _forecast(
     if forecast is None:
         return _none(
             total,
-            f"the points after warm-up lie in fewer than {FEWEST_POINTS} separate parts of the run, "
-            "or follow no loss curve",
+            f"the points after warm-up lie in fewer than {FEWEST_POINTS} separate parts of the "
+            "run, or follow no loss curve",
         )
     reason = "" if total is not None else "the planned length is unknown: say --total-steps"
     return Outlook(forecast=forecast, total_steps=total, reason=reason, assumptions=told)

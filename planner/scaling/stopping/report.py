@@ -199,8 +199,8 @@ def _advice(
     )
     if forecast is not None and forecast.decay_now_loss is not None and forecast.schedule_aware:
         told.append(
-            f"a decay to zero begun now and lasting {forecast.decay_now_steps:.0f} steps would give "
-            f"about {forecast.decay_now_loss:.4g}"
+            f"a decay to zero begun now and lasting {forecast.decay_now_steps:.0f} steps would "
+            f"give about {forecast.decay_now_loss:.4g}"
         )
     if judgement.verdict == "diverged":
         told.append("go back to a checkpoint before the jump; skip those batches or lower the rate")
