@@ -6,7 +6,7 @@ each model size: a planner that knows the real throughput of every size passes i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,7 @@ from planner.scaling.minimum import minimise
 from planner.scaling.widths import LEVEL
 
 FlopsAt = Callable[[FloatArray], FloatArray]
+Conditions = Mapping[str, float]
 
 SMALLEST, LARGEST = 1e3, 1e15  # parameters: bounds of every search
 TRAINING_FLOPS = 6.0  # per parameter and token: forward 2, backward 4 (arXiv:2001.08361)
@@ -56,12 +57,12 @@ def optimum(
     flops: float | None = None,
     flops_at: FlopsAt | None = None,
     law: str | Law | None = None,
-    **conditions: float | None,
+    conditions: Conditions | None = None,
 ) -> Optimum:
     """The size and data of least loss for a budget.
 
     Give `flops`, or `flops_at`, which maps an array of sizes to the training FLOP that the budget
-    buys at each (0 or nan where the size does not fit). `conditions` are those of the law:
+    buys at each (0 or nan where the size does not fit). `conditions` are those of the law by name:
     unique_tokens, experts, granularity, weight_bits.
 
     >>> best = optimum(flops=5.76e23)
@@ -72,7 +73,7 @@ def optimum(
         raise PlannerError("flops", flops, "give either a number of FLOP or what each size gets")
     if isinstance(law, str) and law in allocation_names():
         return _published(law, flops)
-    given = {name: value for name, value in conditions.items() if value is not None}
+    given = dict(conditions or {})
     chosen = choose_law(law, given)
     spend = flops_at or _constant(float(positive("flops", flops or 0.0)))
     return _least_loss(chosen, spend, given)
@@ -99,10 +100,10 @@ def at_fixed_tokens(*, tokens: float, flops: float) -> float:
 
 
 def flops_for_loss(
-    *, loss: float, law: str | Law | None = None, **conditions: float | None
+    *, loss: float, law: str | Law | None = None, conditions: Conditions | None = None
 ) -> float:
     """Least training FLOP whose optimal split reaches `loss`; PlannerError when none does."""
-    given = {name: value for name, value in conditions.items() if value is not None}
+    given = dict(conditions or {})
     chosen = choose_law(law, given)
 
     def reached(flops: float) -> float:

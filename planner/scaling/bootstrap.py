@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from planner.scaling.fit import Fit, polish
 from planner.scaling.forms import FloatArray
 from planner.scaling.identify import require_identifiable
 from planner.scaling.laws import Law
-from planner.scaling.widths import LEVEL, drift_per_decade
+from planner.scaling.widths import LEVEL, drift_per_decade, normal_quantile
 
 REFIT_TOLERANCE = 1e-8  # far inside the spread of the draws
 NOISE_DRAWS = 8  # residuals drawn for each draw of the constants
@@ -60,9 +60,11 @@ class FittedLaw:
         published = self.fit.as_law(name=name)
         columns = {key: np.array([draw[key] for draw in draws]) for key in published.constants}
         finite = np.isfinite(np.stack(list(columns.values()))).all(axis=0)
-        return Law(
-            **{slot: getattr(published, slot) for slot in Law.__slots__ if slot != "draws"},
+        scatter = float(np.quantile(np.abs(self.fit.residuals), LEVEL)) * _spent(self.fit)
+        return replace(
+            published,
             draws={key: column[finite] for key, column in columns.items()},
+            noise=scatter / normal_quantile(LEVEL),
         )
 
     def _log_samples(self, params: FloatArray, tokens: FloatArray) -> FloatArray:

@@ -82,8 +82,11 @@ def interval(
 
 
 def log_deviation(law: Law, params: float, tokens: float, **conditions: float) -> float:
-    """Standard deviation of log loss: recipe, drift beyond the fitted compute, constants."""
-    recipe = foreign_recipe(law.name)
+    """Standard deviation of log loss: recipe, drift beyond the fitted compute, constants.
+
+    A law fitted to one's own runs has no foreign recipe, only the scatter of single runs.
+    """
+    recipe = foreign_recipe(law.name) if law.noise is None else law.noise
     drift = drift_per_decade() * decades_beyond(law, params, tokens)
     draws = law.loss_of_draws(params, tokens, **conditions)
     constants = 0.0 if draws is None else float(np.std(np.log(draws)))
@@ -108,6 +111,11 @@ def _flops_of(law: Law) -> tuple[float, float]:
 
 
 def _reason(law: Law) -> str:
+    if law.noise is not None:
+        return (
+            "fitted to runs of this recipe: their constants, their scatter of "
+            f"{100 * law.noise:.1f} % and drift beyond their compute make the interval"
+        )
     percent = 100 * foreign_recipe(law.name)
     return (
         f"{law.name} was fitted on {law.data}; on other publications' data and tokenizers it is "

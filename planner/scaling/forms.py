@@ -62,7 +62,8 @@ def kaplan_joint(
 
     No irreducible term: the loss falls to zero as both grow.
     """
-    return ((N_c / params) ** (alpha_N / alpha_D) + D_c / tokens) ** alpha_D
+    loss: FloatArray = ((N_c / params) ** (alpha_N / alpha_D) + D_c / tokens) ** alpha_D
+    return loss
 
 
 def equal_exponents(
@@ -70,7 +71,8 @@ def equal_exponents(
 ) -> FloatArray:
     """L = E + a·N^-eta + b·6^(-eta/2)·D^-eta (Gadre et al. 2024, arXiv:2403.08540, as their code
     writes it: one exponent for both terms, so the optimal tokens per parameter never change)."""
-    return E + a * params**-eta + b * 6.0 ** (-eta / 2) * tokens**-eta
+    loss: FloatArray = E + a * params**-eta + b * 6.0 ** (-eta / 2) * tokens**-eta
+    return loss
 
 
 def optimal_params_for_unique(

@@ -48,6 +48,7 @@ class Law:
     read: str  # paper | secondary | fit
     traps: tuple[str, ...] = ()
     draws: Mapping[str, FloatArray] | None = field(default=None, compare=False)  # bootstrap draws
+    noise: float | None = None  # of one run of the fitted family about it, std of log loss
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -94,12 +95,13 @@ class Law:
         asked = {"params": params, "tokens": tokens, "flops": 6 * params * tokens}
         asked |= {"ratio": tokens / params}
         asked |= {name: value for name, value in conditions.items() if value is not None}
-        found = [
-            f"{name} {asked[name]:.3g} is outside the range of the fit of {self.name}, "
-            f"{low:.3g} to {high:.3g}"
+        outside = [
+            f"{name} {asked[name]:.3g} ({low:.3g} to {high:.3g})"
             for name, (low, high) in self.ranges.items()
             if name in asked and not low <= asked[name] <= high
         ]
+        found = [f"outside the range of the fit of {self.name}: {', '.join(outside)}"]
+        found = found if outside else []
         unique = conditions.get("unique_tokens")
         if unique is not None and tokens > EPOCHS_WORTH_REPEATING * unique:
             found.append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +31,7 @@ def marginal_gain(
     tokens: float,
     threshold: float = THRESHOLD,
     law: str | Law | None = None,
-    **conditions: float | None,
+    conditions: Mapping[str, float] | None = None,
 ) -> Marginal:
     """Gains of doubling the data of a model of fixed size, and where they fall below `threshold`.
 
@@ -44,7 +44,7 @@ def marginal_gain(
     """
     if not 0 < threshold < 1:
         raise PlannerError("threshold", threshold, "must be between 0 and 1, e.g. 0.015")
-    given = {name: value for name, value in conditions.items() if value is not None}
+    given = dict(conditions or {})
     chosen = choose_law(law, given)
 
     def gain(at: float) -> float:

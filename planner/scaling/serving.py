@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.errors import PlannerError
-from planner.scaling.allocation import INFERENCE_FLOPS, SMALLEST, TRAINING_FLOPS
+from planner.scaling.allocation import INFERENCE_FLOPS, SMALLEST, TRAINING_FLOPS, Conditions
 from planner.scaling.forms import FloatArray
 from planner.scaling.laws import Law, choose_law, positive
 from planner.scaling.minimum import minimise
@@ -41,7 +41,7 @@ def served_optimum(
     loss: float,
     inference_tokens: float,
     law: str | Law | None = None,
-    **conditions: float | None,
+    conditions: Conditions | None = None,
 ) -> Served:
     """Minimise 6·N·D_train + 2·N·D_inference over models that reach `loss` (arXiv:2401.00448).
 
@@ -52,7 +52,7 @@ def served_optimum(
     >>> best.params < best.plain_params and best.tokens > best.plain_tokens
     True
     """
-    given = {name: value for name, value in conditions.items() if value is not None}
+    given = dict(conditions or {})
     chosen = choose_law(law, given)
     demand = float(positive("inference_tokens", inference_tokens))
     plain = _cheapest(chosen, loss, 0.0, given)

@@ -1,0 +1,105 @@
+"""`forerun scaling loss`: the final loss of a run, its interval, and what doubling would bring."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from planner.cli.amounts import PARAMS, show_compute
+from planner.cli.output import note, print_json, print_table, warn
+from planner.cli.scaling_options import (
+    add_embeddings,
+    add_law,
+    conditions_of,
+    counts_phrase,
+    law_of,
+    params_of,
+)
+from planner.errors import PlannerError
+from planner.quantities import FRACTION, TOKENS, read, show_count, show_percent
+from planner.scaling.allocations import allocation_names
+from planner.scaling.forecast import predict_loss
+from planner.scaling.laws import choose_law
+from planner.scaling.marginal import THRESHOLD, marginal_gain
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--params", metavar="N", required=True, help=PARAMS.example)
+    parser.add_argument("--tokens", metavar="D", required=True, help=TOKENS.example)
+    parser.add_argument(
+        "--threshold",
+        metavar="SHARE",
+        default=str(THRESHOLD),
+        help="gain of a doubling under which more data is not worth it (0.015)",
+    )
+    add_embeddings(parser)
+    add_law(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    answer = _answer(args)
+    if args.json:
+        print_json(answer)
+        return 0
+    rows = [
+        ["loss", f"{answer['loss']:.3f} nats per token"],
+        ["80 % interval", f"{answer['low']:.3f} to {answer['high']:.3f}"],
+        ["law", answer["law"]],
+        ["N counts", answer["counts"]],
+        ["tokens per parameter", f"{answer['tokens_per_param']:.3g}"],
+        ["training compute (6ND)", show_compute(answer["flops"])],
+        ["gain of the last doubling of data", show_percent(answer["gain_last_doubling"])],
+        ["gain of the next doubling", show_percent(answer["gain_next_doubling"])],
+        [f"next doubling below {show_percent(answer['threshold'])} from", _stop(answer)],
+    ]
+    print_table("Forecast", ["what", "value"], rows)
+    note(answer["reason"])
+    for text in answer["warnings"]:
+        warn(text)
+    return 0
+
+
+def _answer(args: argparse.Namespace) -> dict[str, Any]:
+    law, conditions = law_of(args), conditions_of(args)
+    if isinstance(law, str) and law in allocation_names():
+        raise PlannerError("law", law, "splits compute but states no loss: see scaling optimum")
+    tokens = read(TOKENS, "--tokens", args.tokens)
+    if conditions.get("unique_tokens", 0.0) >= tokens:
+        del conditions["unique_tokens"]  # nothing repeats
+    chosen = choose_law(law, conditions)
+    counted = params_of(args, chosen)
+    forecast = predict_loss(params=counted.params, tokens=tokens, law=chosen, **conditions)
+    marginal = marginal_gain(
+        params=counted.params,
+        tokens=tokens,
+        threshold=_share(args.threshold),
+        law=chosen,
+        conditions=conditions,
+    )
+    return {
+        "loss": forecast.value,
+        "low": forecast.low,
+        "high": forecast.high,
+        "law": forecast.law,
+        "params": counted.params,
+        "counts": counts_phrase(counted.counts),
+        "tokens": tokens,
+        "tokens_per_param": tokens / counted.params,
+        "flops": 6 * counted.params * tokens,
+        "gain_last_doubling": marginal.last_doubling,
+        "gain_next_doubling": marginal.next_doubling,
+        "threshold": marginal.threshold,
+        "stop_tokens": marginal.stop_tokens,
+        "stop_tokens_seen": marginal.stop_tokens_seen,
+        "reason": forecast.reason,
+        "warnings": [*counted.warnings, *forecast.warnings],
+    }
+
+
+def _stop(answer: dict[str, Any]) -> str:
+    tokens, params = answer["stop_tokens"], answer["params"]
+    return f"{show_count(tokens, 'tokens')} ({tokens / params:.3g} per parameter)"
+
+
+def _share(text: str) -> float:
+    return read(FRACTION, "--threshold", text)
