@@ -24,6 +24,7 @@ from planner.planning.scenario import Scenario, scenario
 from planner.planning.warn import warnings_of
 
 if TYPE_CHECKING:
+    from planner.engine.model import Model
     from planner.run import Run
 
 FITS, DOES_NOT = 0.9, 0.1  # probabilities from which the verdict is certain
@@ -39,17 +40,18 @@ class Planned:
     batch: Batch  # of one
 
 
-def plan(run: Run) -> Plan:
+def plan(run: Run, *, model: Model | None = None) -> Plan:
     """Does `run` fit, how long does it take, what does it cost, how good will the model be.
 
-    Raises PlannerError for what the user can mend.
+    A `model` at hand is taken instead of the one that `run.model` names. Raises PlannerError for
+    what the user can mend.
     """
-    return planned(run).plan
+    return planned(run, model=model).plan
 
 
-def planned(run: Run) -> Planned:
+def planned(run: Run, *, model: Model | None = None) -> Planned:
     """The plan of `run` with its scenario and its chosen configuration."""
-    return planned_scenario(scenario(run))
+    return planned_scenario(scenario(run, model=model))
 
 
 def planned_scenario(each: Scenario) -> Planned:

@@ -35,10 +35,13 @@ class Scenario:
     stated: dict[str, str]  # what was assumed rather than said: name to reason
 
 
-def scenario(run: Run) -> Scenario:
-    """Look up everything that `run` names. Raises PlannerError for what cannot be looked up."""
+def scenario(run: Run, *, model: Model | None = None) -> Scenario:
+    """Look up everything that `run` names. Raises PlannerError for what cannot be looked up.
+
+    A `model` at hand is taken instead of the one that `run.model` names.
+    """
     run.require_plannable()
-    model = _model(run)
+    model = model or _model(run)
     part = _accelerator(run)
     stated: dict[str, str] = {}
     count = run.hardware.count or 1
