@@ -37,10 +37,11 @@ def recognise(source: Source) -> int:
         return 1
     if layout is None:
         return 0
-    rows = source.first_lines[layout.data_starts :]
-    full = [row for row in rows if row.count(layout.delimiter) == layout.num_columns - 1]
-    numeric = [row for row in full if _NUMBER.match(_field(row, layout))]
-    return len(numeric) if 2 * len(numeric) > len(rows) else 0
+    lines = source.first_lines[layout.data_starts :]
+    rows = _split(lines, layout.delimiter)
+    full = [row for row in rows if len(row) == layout.num_columns]
+    numeric = sum(_NUMBER.match(row[layout.columns.step]) is not None for row in full)
+    return max(numeric, 1) if 2 * numeric > len(rows) or not rows else 0
 
 
 def read(source: Source, sink: Sink) -> None:
@@ -61,8 +62,12 @@ def read(source: Source, sink: Sink) -> None:
             _read_block(block, layout, sink)
 
 
-def _field(row: str, layout: _Layout) -> str:
-    return row.split(layout.delimiter)[layout.columns.step]
+def _split(lines: list[str], delimiter: str) -> list[list[str]]:
+    """The cells of each line; nothing where they are no table (a cell of a megabyte, say)."""
+    try:
+        return list(csv.reader(lines, delimiter=delimiter))
+    except csv.Error:
+        return []
 
 
 def _layout(source: Source) -> _Layout | None:
@@ -71,7 +76,7 @@ def _layout(source: Source) -> _Layout | None:
         if not line.strip() or line.startswith("#"):
             continue
         for delimiter in _DELIMITERS:
-            names = next(csv.reader([line], delimiter=delimiter))
+            names = (_split([line], delimiter) or [[]])[0]
             if len(names) < 2:
                 continue
             if all(_NUMBER.fullmatch(name) for name in names):
@@ -156,7 +161,7 @@ def _name(column: Column) -> str:
 def _read_quoted(block: bytes, layout: _Layout, sink: Sink) -> None:
     """The slow way, for text fields that hold delimiters."""
     text = block.decode("utf-8", "replace")
-    rows = list(csv.reader(text.splitlines(), delimiter=layout.delimiter))
+    rows = _split(text.splitlines(), layout.delimiter)
     full = [row for row in rows if len(row) == layout.num_columns]
     sink.count_lines(len(rows), len(full))
     if not full:

@@ -154,12 +154,14 @@ def _punctuation(
 
 
 def _scaled(values: Floats, exponents: Floats) -> Floats:
-    some = exponents != 0
-    if some.any():
-        with np.errstate(over="ignore", under="ignore"):
-            factor = 10.0 ** np.abs(np.clip(exponents, -330, 330))
-            scaled = np.where(exponents > 0, values * factor, values / factor)
-        return np.where(some, scaled, values)
+    """values · 10^exponents, in two steps so that numbers near the smallest survive."""
+    if not (exponents != 0).any():
+        return values
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        first = np.clip(exponents, -300, 300)
+        for power in (first, np.clip(exponents - first, -300, 300)):
+            factor = 10.0 ** np.abs(power)
+            values = np.where(power > 0, values * factor, values / factor)
     return values
 
 

@@ -20,7 +20,7 @@ _METRIC_WORD = (
 )
 _METRIC = re.compile(
     rf"(?<![\w/.-])((?:(?:train|training|valid|validation|val|eval|test|dev) )?"
-    rf"(?:[\w.-]+[_/.-])*{_METRIC_WORD}(?:_\w+)?)({_GAP}){_NUMBER}",
+    rf"(?:[\w./-]*[_/.-])?{_METRIC_WORD}(?:_\w+)?)({_GAP}){_NUMBER}",
     re.IGNORECASE,
 )
 _STEP = re.compile(

@@ -68,7 +68,7 @@ class Sink:
 
     def finish(self, format_name: str) -> TrainingLog:
         """The log, checked; raises `PlannerError` when there is nothing to judge."""
-        metrics = {name: _series(name, track) for name, track in self._metrics.items()}
+        metrics = {name: series_of(name, track) for name, track in self._metrics.items()}
         metrics = {name: series for name, series in metrics.items() if series.num_points}
         self._refuse_empty(metrics, format_name)
         for name, (steps, values) in self._samples.items():
@@ -188,7 +188,8 @@ class Sink:
             self.notes.append(f"{pauses} pause(s) left out of the training time")
 
 
-def _series(name: str, track: Track) -> Series:
+def series_of(name: str, track: Track) -> Series:
+    """What a track holds, one point a step."""
     steps, values, weights = track.merged()
     return Series(
         name=name,
@@ -204,4 +205,4 @@ def _series(name: str, track: Track) -> Series:
 def _optional(name: str, track: Track | None) -> Series | None:
     if track is None or track.num_points == 0:
         return None
-    return _series(name, track)
+    return series_of(name, track)

@@ -24,14 +24,20 @@ class Clockwork:
 
     @classmethod
     def of(cls, log: TrainingLog, metric: str, options: StopOptions) -> Clockwork:
-        seconds = log.seconds_of(metric)
+        return cls.over(log.seconds_of(metric), options, tokens=log.tokens)
+
+    @classmethod
+    def over(
+        cls, seconds: Series | None, options: StopOptions, *, tokens: Series | None = None
+    ) -> Clockwork:
+        """From cumulative seconds and tokens; a stated pace counts more than the clock."""
         stated = options.seconds_per_step
         if stated is not None or (seconds is not None and len(seconds) < 2):
             seconds = None
         pace = stated if stated is not None else _pace(seconds)
         return cls(
             seconds=seconds,
-            tokens=log.tokens if log.tokens is not None and len(log.tokens) > 1 else None,
+            tokens=tokens if tokens is not None and len(tokens) > 1 else None,
             seconds_per_step=pace,
             usd_per_hour=options.usd_per_hour,
         )

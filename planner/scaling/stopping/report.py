@@ -21,9 +21,7 @@ from planner.scaling.stopping.outlook import (
     next_gain,
     validation_points,
 )
-from planner.scaling.stopping.rule import Judgement, judge
-
-_ENDING = ("stop", "stopped-learning", "diverged")
+from planner.scaling.stopping.rule import ENDING, Judgement, judge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +89,7 @@ def stop_report(log: TrainingLog, options: StopOptions) -> StopReport:
     ahead = None if outlook.forecast is None else next_gain(outlook.forecast, last)
     cost = clock.usd_between(last, 2.0 * last)
     levels = Levels.of(series, metric.sign)
-    ending = judgement.verdict in _ENDING
+    ending = judgement.verdict in ENDING
     points = () if ending else _validation(log, outlook, last, options)
     seconds = options.evaluation_seconds or _evaluation_seconds(log)
     stop_at = _stop_point(judgement, outlook, levels, metric, clock, last, options)
@@ -164,9 +162,13 @@ def _law(tokens: float | None, options: StopOptions) -> Marginal | None:
 
 
 def _evaluation_seconds(log: TrainingLog) -> float | None:
-    """The usual duration of an evaluation, where the trainer logs it."""
-    runtimes = [series for name, series in log.metrics.items() if name.endswith("eval_runtime")]
-    return float(np.median(runtimes[0].values)) if runtimes else None
+    """The usual duration of an evaluation of all sets, where the trainer logs it."""
+    runtimes = [
+        float(np.median(series.values))
+        for name, series in log.metrics.items()
+        if name.startswith("eval") and name.endswith("_runtime")
+    ]
+    return sum(runtimes) if runtimes else None
 
 
 def _price(seconds: float | None, number: int, usd_per_hour: float | None) -> float | None:

@@ -23,6 +23,7 @@ from planner.scaling.stopping.metric import Metric
 from planner.scaling.stopping.options import StopOptions
 
 FEWEST_EVALUATIONS = 5
+ENDING = ("stop", "stopped-learning", "diverged")  # verdicts after which a run should not go on
 CONSECUTIVE = 2  # evaluations under the threshold
 _NOISES = 1.2816  # a gain is told from zero at 90 %
 _RATE_CHANGED = 0.02  # of the peak, between the two ends of a doubling

@@ -1,0 +1,45 @@
+"""Numbers are read in bulk exactly as Python reads them one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.scaling.logs.numbers import parse_numbers
+
+ODD = ("", "-", "+", ".", "1.2.3", "1-2", "e5", "1e", "1e+", "--1", "x", "1e-400", "nanx", "5.")
+WORDS = st.one_of(
+    st.floats(allow_nan=True, allow_infinity=True).map(repr),
+    st.integers(-(10**12), 10**12).map(str),
+    st.sampled_from(ODD),
+    st.text("0123456789.+-eE", max_size=12),
+)
+
+
+def read_back(words: list[str]) -> tuple[list[float], list[bool]]:
+    text = np.frombuffer((" ".join(words) + "\n").encode(), dtype=np.uint8)
+    starts = np.cumsum([0, *(len(word) + 1 for word in words[:-1])]).astype(np.intp)
+    values, found = parse_numbers(text, starts)
+    return values.tolist(), found.tolist()
+
+
+@given(st.lists(WORDS, min_size=1, max_size=40))
+def test_a_number_is_found_where_python_finds_one(words: list[str]) -> None:
+    values, found = read_back(words)
+    for word, value, was_found in zip(words, values, found, strict=True):
+        try:
+            expected = float(word)
+        except ValueError:
+            assert not was_found or word.startswith("nan"), word
+            continue
+        assert was_found, word
+        assert value == pytest.approx(expected, rel=1e-14, abs=1e-321, nan_ok=True), word
+
+
+def test_many_numbers_of_one_shape_are_read_together() -> None:
+    words = [f"{3 + i / 1e4:.4f}" for i in range(2000)]
+    values, found = read_back(words)
+    assert all(found)
+    assert values == [float(word) for word in words]
