@@ -16,6 +16,7 @@ from planner.engine import choices
 from planner.engine.machine import Machine, machines
 from planner.engine.model import Block, Model
 from planner.engine.recipe import Recipe, recipes
+from planner.engine.software import Software, softwares
 
 if TYPE_CHECKING:
     from hardware_db import Accelerator
@@ -106,6 +107,7 @@ class Batch:
     shape: Shape
     parallel: Parallel
     recipe: Recipe
+    software: Software
     machine: Machine
     size: int
 
@@ -127,6 +129,7 @@ def batch_of(
         shape=shapes([each.model for each in configurations], configurations),
         parallel=_parallel(configurations),
         recipe=recipes(configurations, stacks),
+        software=softwares(configurations, stacks),
         machine=machines(configurations, parts),
         size=len(configurations),
     )

@@ -88,13 +88,18 @@ def _start(group: Group, c: Constants) -> Array:
 def exchange_seconds(token_bytes: Array, copies: Array, batch: Batch, c: Constants) -> Array:
     """All-to-all that sends each token's `token_bytes` to `copies` experts over the group, (g, n).
 
-    Between domains a token travels once to each distinct domain that holds one of its experts:
-    d·(1 - (1 - 1/d)^copies) domains of d on average with balanced routing.
+    Fused kernels (DeepEP) send a token once to each distinct rank that holds one of its experts,
+    a plain all-to-all once per expert. Between domains it travels once to each distinct domain:
+    d·(1 - (1 - 1/d)^copies) of d on average with balanced routing.
     """
     group, machine = expert_group(batch), batch.machine
     inside = members_inside(group, batch)
     domains = group.size / inside
-    local = token_bytes * copies * (inside - 1) / group.size / (machine.link * c.expert_link)
+    fused = batch.recipe.fused_exchange > 0
+    ranks = group.size * (1 - (1 - 1 / group.size) ** copies)
+    sent = np.where(fused, ranks, copies) * (inside - 1) / group.size
+    link = machine.link * np.where(fused, c.expert_link_fused, c.expert_link)
+    local = token_bytes * sent / link
     distinct = domains * (1 - (1 - 1 / domains) ** copies)
     away = token_bytes * distinct * (domains - 1) / domains
     remote = away / (machine.network * c.expert_network)

@@ -37,10 +37,15 @@ class Configuration:
     optimizer: str = "adamw"  # choices.OPTIMIZERS
     offload: str = "none"  # choices.OFFLOADS
     lora_rank: int = 0
+    lora_targets: tuple[str, ...] = ()  # engine.adapters.ROLES; empty = every linear layer
     trainable_params: int | None = None  # None = all of the model's
     power_limit_watts: float | None = None  # None = the part's own limit
     stack: str = "pytorch-fsdp"  # a row of stacks.toml
     year: int = 2026  # of the software
+    flash: str = ""  # generation of flash attention, stacks.FLASH_GENERATIONS; empty = the stack's
+    dispatcher: str = "alltoall"  # of tokens to experts: alltoall | deepep | hybridep
+    expert_overlap: bool = False  # expert exchange runs beside compute of other micro-batches
+    cuda_graphs: str | None = None  # none | partial | full; None = the stack's
     encoder_seq_len: int = 0  # encoder-decoder: source tokens; 0 = seq_len
 
     @property

@@ -22,9 +22,11 @@ class Constants:
     gemm_k_half: float  # inner dimension at which a product reaches half of its rate
     wave_weight: float  # share of the last wave's idle multiprocessors that costs time
     bandwidth: float  # sustained fraction of the memory bandwidth
-    flash: float  # flash attention, fraction of the sustained matmul rate
-    flash_first: float  # factor of the first generation
-    flash_hopper: float  # factor of FlashAttention-2 on Hopper and later
+    power_exponent: float  # of the board power per peak FLOP/s: dense parts throttle
+    flash: float  # flash attention up to Ampere, fraction of the dense peak at long sequences
+    flash_vendor: float  # FlashAttention-3 and the vendors' kernels on Hopper and later
+    flash_first: float  # the first generation and Triton's
+    flash_hopper: float  # FlashAttention-2 on Hopper and later
     flash_narrow: float  # factor of heads of 64 or less
     flash_half_keys: float  # attended keys at which flash attention reaches half of its rate
     score_passes_forward: float  # passes over the score matrix of plain attention
@@ -35,18 +37,18 @@ class Constants:
     quantise_passes: float  # passes over the operands for casts and scales
     expert_passes: float  # passes over routed tokens for permutation, forward
     expert_rate: float  # grouped products against one large product
-    kernel_seconds: float  # host time to launch one kernel from Python, with its share of autograd
-    kernel_seconds_graph: float  # the same replayed from a graph or launched by XLA
-    collective_kernels: float  # launches that one collective's host work equals
-    hook_kernels: float  # launches that the sharding hooks of one layer and pass equal
-    rng_kernels: float  # launches that saving and restoring random states equals
+    host_op_seconds: float  # host time of one plain operation: Python, dispatch, autograd
+    kernel_seconds: float  # host time of one kernel launch
+    graph_share: float  # share of the host work that a captured graph leaves
     overlap_power: float  # exponent of the soft maximum of device and host time
     step_seconds: float  # per optimizer step: data, logging, launch of the optimizer
     selective: float  # share of a layer's forward work that selective recomputation repeats
     link: float  # sustained fraction of the one-way scale-up link
     network: float  # sustained fraction of the one-way network
     expert_link: float  # the same for the expert all-to-all
+    expert_link_fused: float  # the same for DeepEP and HybridEP
     expert_network: float
+    expert_hidden: float  # share of the exchange hidden where the stack overlaps it
     collective_seconds: float  # start-up of one collective
     gather_hidden: float  # share of a layer's compute that can hide its gathers
     gather_floor: float  # share of the smaller of both that stays exposed
@@ -54,7 +56,7 @@ class Constants:
     tensor_hidden: float  # share of tensor-parallel traffic hidden where the stack overlaps it
     logit_bytes: float  # factor on the bytes per logit of the loss
     update_traffic: float  # factor on the optimizer's bytes per parameter
-    accumulate_traffic: float  # bytes per parameter and micro-step to accumulate gradients
+    accumulate_traffic: float  # factor on reading and writing the gradients once a micro-step
     stream_tensors: float  # residual-width tensors that a layer with fused norms keeps
     stream_tensors_eager: float  # the same where norms run as small kernels in FP32
     selective_saving: float  # share of a layer's kept bytes that selective recomputation drops

@@ -18,7 +18,6 @@ from planner.engine.collectives import (
 )
 from planner.engine.constants import Constants
 from planner.engine.operations import (
-    Product,
     attention_flops,
     layer_products,
     score_elements,
@@ -149,6 +148,7 @@ def _expert_comm(batch: Batch, c: Constants) -> Array:
         return np.zeros(1)
     size = tokens(batch) * batch.shape.hidden * batch.recipe.activation_bytes / batch.parallel.tp
     both = 2 * exchange_seconds(size, np.maximum(blocks.top_k, 1), batch, c)
+    both = both * (1 - c.expert_hidden * batch.recipe.expert_overlap)
     result: Array = np.where(blocks.num_experts > 0, both, 0.0)
     return result
 
@@ -159,25 +159,10 @@ def _recompute(
     """Full: the whole forward pass again. Selective: attention, and a share of the rest where
     flash attention already leaves nothing quadratic to drop."""
     plain = batch.parallel.attention == MATH
-    share = np.where(plain, 0.0, c.selective)
+    share = np.where(plain, 0.0, c.selective * batch.recipe.selective_ops)
     selective = attention + share * linear
     kind = batch.parallel.recompute
     result: Array = np.where(
         kind == FULL, linear + attention + routing, np.where(kind == SELECTIVE, selective, 0.0)
     )
-    return result
-
-
-def layer_kernels(batch: Batch, products: list[Product] | None = None) -> Array:
-    """Kernels that one layer launches in a forward pass, (g, n), collectives left out."""
-    blocks, recipe = batch.shape.blocks, batch.recipe
-    products = layer_products(batch) if products is None else products
-    matrix = sum(((each.n > 0) & (each.k > 0) & (each.m > 0) for each in products), np.zeros(1))
-    attention = np.where(batch.parallel.attention == MATH, 6.0, 1.0)
-    small = np.where(recipe.eager > 0, 24.0, 7.0)  # norms, rotary, activation, residuals, casts
-    small = np.where(batch.parallel.compile > 0, 5.0, small)
-    routing = np.where(blocks.num_experts > 0, 20.0, 0.0)
-    loops = np.where(recipe.eager > 0, 3 * blocks.num_experts / batch.parallel.ep, 0.0)
-    adapters = np.where(recipe.adapters > 0, 3.0 * matrix, 0.0)
-    result: Array = matrix + attention + small + routing + loops + adapters
     return result

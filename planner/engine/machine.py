@@ -34,6 +34,7 @@ class Machine:
     power: Array  # watts, board limit
     sm_count: Array  # streaming multiprocessors, NaN = unknown
     generation: Array  # compute capability as major.minor, NaN = not an NVIDIA part
+    dense16_peak: Array  # FLOP/s, dense, 16-bit format, whatever the recipe
     tpu: Array  # 0 or 1
     amd: Array  # 0 or 1
 
@@ -63,6 +64,7 @@ def _row(configuration: Configuration, part: Accelerator) -> dict[str, float]:
         "power": _or_nan(configuration.power_limit_watts or part.tdp_watts),
         "sm_count": _or_nan(part.multiprocessors),
         "generation": _capability(part),
+        "dense16_peak": _or_nan(part.peak("bf16") or part.peak("fp16")),
         "tpu": float(part.vendor == "google"),
         "amd": float(part.vendor == "amd"),
     }

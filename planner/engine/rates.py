@@ -17,14 +17,19 @@ from planner.engine.operations import Product, attended_tokens
 Array = np.ndarray[Any, np.dtype[Any]]
 
 TILE_M, TILE_N = 128, 256  # output tile of the large-product kernels
+REFERENCE_WATTS_PER_FLOPS = 700 / 989.4e12  # of an H100 SXM: board watts per dense 16-bit FLOP/s
 
 
 def family_fraction(batch: Batch, c: Constants) -> Array:
-    """Sustained fraction of the best matmul rate by vendor, (n,)."""
+    """Sustained fraction of the best matmul rate, (n,): by vendor, and less on parts whose board
+    power is small for their peak, since a long run heats them up and a benchmark does not."""
     machine = batch.machine
-    result: Array = np.where(
+    vendor = np.where(
         machine.tpu > 0, c.gemm_tpu, np.where(machine.amd > 0, c.gemm_amd, c.gemm_nvidia)
     )
+    density = machine.power / machine.dense16_peak / REFERENCE_WATTS_PER_FLOPS
+    throttle = np.where(density < 1, density**c.power_exponent, 1.0)
+    result: Array = vendor * throttle
     return result
 
 
@@ -54,15 +59,17 @@ def bandwidth(batch: Batch, c: Constants) -> Array:
 
 
 def flash_rate(batch: Batch, c: Constants) -> Array:
-    """Sustained FLOP/s of flash attention, (g, n)."""
+    """Sustained FLOP/s of flash attention, forward and backward together, (g, n)."""
     recipe, machine = batch.recipe, batch.machine
-    modern = (machine.generation >= 9.0) & (recipe.vendor_attention == 0)
-    fraction = c.flash * np.where(modern & (recipe.flash_generation < 3), c.flash_hopper, 1.0)
-    fraction = fraction * np.where(recipe.flash_generation < 2, c.flash_first, 1.0)
+    modern = machine.generation >= 9.0
+    vendor = (recipe.vendor_attention > 0) | (recipe.flash_generation >= 3)
+    newest = np.where(vendor, c.flash_vendor, c.flash_hopper)
+    fraction = np.where(modern, newest, c.flash)
+    fraction = np.where(recipe.flash_generation < 2, c.flash_first, fraction)
     narrow = np.where(batch.shape.blocks.head_dim <= 64, c.flash_narrow, 1.0)
     keys = attended_tokens(batch)
     saturation = keys / (keys + c.flash_half_keys)
-    result: Array = attention_format_rate(batch, c) * fraction * narrow * saturation
+    result: Array = machine.attention_peak * fraction * narrow * saturation
     return result
 
 
@@ -78,10 +85,10 @@ def product_seconds(product: Product, batch: Batch, c: Constants) -> Array:
         rate = rate * c.expert_rate
     compute = product.flops / rate * shape_penalty(product, batch, c)
     operands = (product.m + product.n) * product.k * product.groups
-    traffic = operands * (operand + casts) + product.m * product.n * product.groups * (
-        recipe.activation_bytes
-    )
-    result: Array = compute + traffic / bandwidth(batch, c)
+    outputs = product.m * product.n * product.groups
+    traffic = operands * (operand + casts) + outputs * recipe.activation_bytes
+    exists = (product.n > 0) & (product.k > 0)  # other kinds of layers lack this product
+    result: Array = np.where(exists, compute + traffic / bandwidth(batch, c), 0.0)
     return result
 
 

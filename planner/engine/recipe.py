@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner.engine.formats import ACTIVATION, BYTES, MATMUL
+from planner.engine.host import host_work
 from planner.engine.states import States, states_of
 
 if TYPE_CHECKING:
@@ -42,13 +43,24 @@ class Recipe:
     flash_generation: Array  # 1, 2, 3; vendor kernels count as 3
     vendor_attention: Array  # 0 or 1: cuDNN or Transformer Engine attention
     eager: Array  # 0 or 1: norms, rotary and activations run as separate small kernels
-    graphs: Array  # 0 or 1: launches are replayed from a CUDA graph or come from XLA
-    rng_state: Array  # 0 or 1: recomputation saves and restores random states on the host
-    hooks: Array  # 0 or 1: sharding hooks run on the host in each layer
+    graphs: Array  # share of the launches that come from a CUDA graph or from XLA
+    host_forward: Array  # op equivalents of one layer, see host.py
+    host_backward: Array
+    host_again: Array
+    host_tensor: Array
+    host_shard: Array
+    host_experts: Array
+    host_exchange: Array
+    host_adapters: Array
+    launches: Array  # kernels of one layer, forward and backward
+    launches_experts: Array
     overlap_grads: Array  # 0 or 1: gradient reduction runs beside the backward pass
     overlap_params: Array  # 0 or 1: parameter gathers run beside the forward pass
     overlap_tensor: Array  # 0 or 1: tensor-parallel collectives are split and overlapped
     fp32_loss: Array  # 0 or 1: logits are cast to FP32 before the loss
+    fused_exchange: Array  # 0 or 1: expert exchange by DeepEP or HybridEP
+    expert_overlap: Array  # 0 or 1: expert exchange runs beside compute
+    selective_ops: Array  # 0 or 1: selective recomputation repeats single products, not attention
     year: Array  # of the software
 
 
@@ -77,19 +89,31 @@ def _formats(configuration: Configuration) -> dict[str, float]:
     }
 
 
+def _graphs(configuration: Configuration, stack: Stack) -> float:
+    """Share of the launches that a graph or a compiler replays."""
+    if stack.launch in ("graph", "xla", "native"):
+        return 1.0
+    if configuration.cuda_graphs is None:
+        return float(stack.cuda_graphs)
+    return {"none": 0.0, "partial": 0.6, "full": 1.0}[configuration.cuda_graphs]
+
+
 def _traits(configuration: Configuration, stack: Stack) -> dict[str, float]:
     compiled = configuration.compile != "none"
-    generation = {"none": 2.0, "fa1": 1.0, "fa2": 2.0, "sdpa": 2.0}.get(stack.flash, 3.0)
+    flash = configuration.flash or stack.flash
+    generation = {"none": 2.0, "fa1": 1.0, "fa2": 2.0, "sdpa": 2.0}.get(flash, 3.0)
     return {
         "flash_generation": generation,
-        "vendor_attention": float(stack.flash in ("cudnn", "te", "xla")),
+        "vendor_attention": float(flash in ("cudnn", "te", "xla")),
         "eager": float(stack.kernels == "eager" and not compiled),
-        "graphs": float(stack.cuda_graphs or stack.launch in ("graph", "xla", "native")),
-        "rng_state": float(stack.launch == "rng-checkpoint"),
-        "hooks": float(configuration.sharding in ("zero3", "hsdp") and stack.launch != "xla"),
+        "graphs": _graphs(configuration, stack),
+        **host_work(configuration, stack).numbers(),
         "overlap_grads": float(stack.overlap_grads),
         "overlap_params": float(stack.overlap_params),
         "overlap_tensor": float(stack.overlap_tensor),
         "fp32_loss": float(configuration.loss == "eager"),
+        "fused_exchange": float(configuration.dispatcher in ("deepep", "hybridep")),
+        "expert_overlap": float(configuration.expert_overlap),
+        "selective_ops": float(stack.kernels in ("eager", "compiled")),
         "year": float(configuration.year),
     }

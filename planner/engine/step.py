@@ -17,7 +17,7 @@ from planner.engine.collectives import (
     shard_group,
 )
 from planner.engine.constants import Constants
-from planner.engine.layer import FULL, LayerSeconds, layer_kernels, layer_seconds
+from planner.engine.layer import FULL, LayerSeconds, layer_seconds
 from planner.engine.operations import head_product
 from planner.engine.rates import bandwidth, product_seconds
 from planner.engine.stages import stage_layers
@@ -142,14 +142,23 @@ def _launch(batch: Batch, device: Array, count: Array, c: Constants) -> Array:
 
 
 def host_seconds(batch: Batch, c: Constants) -> Array:
-    """Host time to launch one layer's forward, recomputation and backward, (g, n)."""
-    parallel, recipe = batch.parallel, batch.recipe
-    collectives = 2.0 * (parallel.tp > 1) + (parallel.cp - 1) + 2.0 * (parallel.ep > 1)
-    forward = layer_kernels(batch) + c.collective_kernels * collectives
-    again = np.where(parallel.recompute == FULL, forward + recipe.rng_state * c.rng_kernels, 0.0)
-    hooks = recipe.hooks * c.hook_kernels * 2
-    each = np.where(recipe.graphs > 0, c.kernel_seconds_graph, c.kernel_seconds)
-    result: Array = (3 * forward + again + hooks) * each
+    """Host time of one layer's forward, recomputation and backward, (g, n)."""
+    parallel, recipe, blocks = batch.parallel, batch.recipe, batch.shape.blocks
+    sharded = (parallel.sharding == ZERO3) | (parallel.sharding == HSDP)
+    full = parallel.recompute == FULL
+    mixture = blocks.num_experts > 0
+    operations = (
+        recipe.host_forward
+        + recipe.host_backward
+        + recipe.host_again * full
+        + recipe.host_tensor * (parallel.tp > 1) * (1 + 0.5 * full)
+        + recipe.host_shard * sharded
+        + recipe.host_adapters * (recipe.adapters > 0)
+        + mixture * (recipe.host_experts + recipe.host_exchange * (parallel.ep > 1))
+    )
+    launches = (recipe.launches + recipe.launches_experts * mixture) * (1 + 0.33 * full)
+    seconds = c.host_op_seconds * operations + c.kernel_seconds * launches
+    result: Array = seconds * (1 - recipe.graphs * (1 - c.graph_share))
     return result
 
 
@@ -232,8 +241,11 @@ def _transfers(batch: Batch, c: Constants) -> Array:
 
 def _accumulation(batch: Batch, weights: LocalWeights, c: Constants) -> Array:
     steps = batch.parallel.accumulation
+    whole = (batch.parallel.sharding == ZERO3) | (batch.parallel.sharding == HSDP)
     size = weights.trainable_dense + weights.trainable_expert
-    seconds = size * c.accumulate_traffic / bandwidth(batch, c) * steps
+    size = size / np.where(whole, batch.parallel.shard_degree, 1)
+    traffic = 2 * batch.recipe.grad_bytes * c.accumulate_traffic
+    seconds = size * traffic / bandwidth(batch, c) * steps
     result: Array = np.where(steps > 1, seconds, 0.0)
     return result
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -102,10 +102,7 @@ def _batch(scenario: Scenario, grid: dict[str, Array]) -> Batch:
     batch = batch_of([template], lambda _: scenario.accelerator, stack)
     shards = _shard_degree(grid)
     arrays = {name: _typed(name, array) for name, array in grid.items()}
-    batch = batch.vary(len(grid["tp"]), **arrays, shard_degree=shards.astype(np.float64))
-    hooks = np.isin(grid["sharding"], [choices.SHARDINGS.index(word) for word in ("zero3", "hsdp")])
-    recipe = replace(batch.recipe, hooks=hooks.astype(np.float64) * (scenario.stack.launch != "xla"))
-    return replace(batch, recipe=recipe)
+    return batch.vary(len(grid["tp"]), **arrays, shard_degree=shards.astype(np.float64))
 
 
 def _typed(name: str, array: Array) -> Array:
