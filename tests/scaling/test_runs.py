@@ -1,0 +1,45 @@
+"""Tables of runs: read by name, refused by line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from planner.errors import PlannerError
+from planner.scaling.runs import Runs, read_runs
+
+
+def test_columns_may_be_in_any_order_and_case() -> None:
+    runs = read_runs(["Loss,Tokens,extra,Params", "3.1,2e10,x,1e9", "", "2.9,4e10,y,1e9"])
+    np.testing.assert_array_equal(runs.losses, [3.1, 2.9])
+    np.testing.assert_array_equal(runs.flops, [1.2e20, 2.4e20])
+
+
+def test_compute_stands_in_for_tokens_or_parameters() -> None:
+    assert read_runs(["params,flops,loss", "1e9,1.2e20,3"]).tokens[0] == pytest.approx(2e10)
+    assert read_runs(["tokens,flops,loss", "2e10,1.2e20,3"]).params[0] == pytest.approx(1e9)
+
+
+@pytest.mark.parametrize("bad", ["0", "-3", "nan", "inf", "", "three"])
+def test_a_loss_that_is_no_positive_number_is_refused_with_its_line(bad: str) -> None:
+    with pytest.raises(PlannerError, match="line 3, loss"):
+        read_runs(["params,tokens,loss", "1e9,2e10,3", f"1e9,4e10,{bad}"])
+
+
+@pytest.mark.parametrize(
+    "lines", [[], ["params,tokens,loss"], ["a,b", "1,2"], ["params,loss", "1e9,3"]]
+)
+def test_a_table_without_runs_or_columns_is_refused(lines: list[str]) -> None:
+    with pytest.raises(PlannerError, match="params,tokens,loss"):
+        read_runs(lines)
+
+
+def test_the_largest_losses_are_left_out() -> None:
+    runs = Runs(
+        params=np.array([1e9, 2e9, 3e9]),
+        tokens=np.array([1e10, 2e10, 3e10]),
+        losses=np.array([3.0, 5.0, 2.0]),
+    )
+    np.testing.assert_array_equal(runs.without_largest_losses(1).losses, [3.0, 2.0])
+    with pytest.raises(PlannerError, match="drop-largest"):
+        runs.without_largest_losses(3)
