@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import torch
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-NUM_CHUNKS = 8  # torchtitan's and torchtune's usual number
+from benchmarks.memory_truth.logits import NUM_CHUNKS, fused_linear_chunk_tokens
 
 
 def eager(x: torch.Tensor, head: Callable, targets: torch.Tensor) -> tuple[torch.Tensor, None]:
@@ -110,7 +109,7 @@ class _FusedLinear(torch.autograd.Function):
     def forward(ctx, x, weight, targets):  # type: ignore[no-untyped-def]
         grad_x = torch.empty_like(x)
         grad_weight = torch.zeros_like(weight) if weight.requires_grad else None
-        chunk = fused_linear_chunk(x, weight)
+        chunk = fused_linear_chunk_tokens(len(x), x.shape[1], weight.shape[0])
         for start in range(0, len(x), chunk):
             rows = slice(start, start + chunk)
             logits = x[rows] @ weight.t()
@@ -125,12 +124,6 @@ class _FusedLinear(torch.autograd.Function):
     def backward(ctx, grad):  # type: ignore[no-untyped-def]
         grad_x, grad_weight = ctx.saved_tensors
         return grad_x.detach(), None if grad_weight is None else grad_weight.detach(), None
-
-
-def fused_linear_chunk(x: torch.Tensor, weight: torch.Tensor) -> int:
-    """Tokens per chunk: the next power of two of T / ⌈V / h⌉, as Liger's kernel chooses."""
-    share = math.ceil(len(x) / math.ceil(weight.shape[0] / weight.shape[1]))
-    return 1 << (share - 1).bit_length()
 
 
 def fused_linear(x, head, targets):  # type: ignore[no-untyped-def]

@@ -12,7 +12,7 @@ from benchmarks.memory_truth.attention import Attention, drop
 from benchmarks.memory_truth.case import Case
 from benchmarks.memory_truth.experts import MixtureOfExperts
 from benchmarks.memory_truth.feedforward import feed_forward
-from benchmarks.memory_truth.linear import WEIGHT_FORMATS, Linear
+from benchmarks.memory_truth.linear import WEIGHT_FORMATS, AdaptedLinear, Linear
 from benchmarks.memory_truth.norms import KINDS as NORMS
 
 
@@ -90,7 +90,8 @@ class Transformer(nn.Module):
 
 def freeze_base(model: nn.Module) -> None:
     """Leave only adapters trainable."""
-    for name, parameter in model.named_parameters():
-        parameter.requires_grad = name.endswith((".down.weight", ".up.weight")) and (
-            ".base." not in name
-        )
+    model.requires_grad_(False)
+    for module in model.modules():
+        if isinstance(module, AdaptedLinear):
+            module.down.requires_grad_(True)
+            module.up.requires_grad_(True)
