@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.scaling.logs.numbers import parse_numbers
+from planner.scaling.logs.numbers import padded, parse_numbers
 
 ODD = ("", "-", "+", ".", "1.2.3", "1-2", "e5", "1e", "1e+", "--1", "x", "1e-400", "nanx", "5.")
 WORDS = st.one_of(
@@ -19,7 +19,7 @@ WORDS = st.one_of(
 
 
 def read_back(words: list[str]) -> tuple[list[float], list[bool]]:
-    text = np.frombuffer((" ".join(words) + "\n").encode(), dtype=np.uint8)
+    text = padded((" ".join(words) + "\n").encode())
     starts = np.cumsum([0, *(len(word) + 1 for word in words[:-1])]).astype(np.intp)
     values, found = parse_numbers(text, starts)
     return values.tolist(), found.tolist()

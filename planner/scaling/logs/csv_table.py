@@ -10,7 +10,7 @@ import numpy as np
 
 from planner.errors import PlannerError
 from planner.scaling.logs.columns import Column, Columns, classify
-from planner.scaling.logs.numbers import Bytes, Floats, Places, parse_numbers, skip_spaces
+from planner.scaling.logs.numbers import Bytes, Floats, Places, padded, parse_numbers, skip_spaces
 from planner.scaling.logs.sink import Sink
 from planner.scaling.logs.source import Source
 
@@ -107,7 +107,7 @@ def _without_header(source: Source, names: list[str], delimiter: str, number: in
 
 
 def _read_block(block: bytes, layout: _Layout, sink: Sink) -> None:
-    text = np.frombuffer(block, dtype=np.uint8)
+    text = padded(block)
     starts, ends, lines, irregular = _fields(text, layout)
     if irregular and b'"' in block:
         _read_quoted(block, layout, sink)
@@ -136,8 +136,8 @@ def _fields(text: Bytes, layout: _Layout) -> tuple[Places, Places, int, int]:
 def _column(text: Bytes, starts: Places, ends: Places, index: int) -> tuple[Floats, int]:
     """The values of a column (NaN where empty), and how many could not be read."""
     begin, end = skip_spaces(text, starts[:, index]), ends[:, index]
-    begin = begin + (text[np.minimum(begin, len(text) - 1)] == _QUOTE)
-    filled = np.flatnonzero((begin < end) & (text[np.minimum(begin, len(text) - 1)] != _QUOTE))
+    begin = begin + (text[begin] == _QUOTE)
+    filled = np.flatnonzero((begin < end) & (text[begin] != _QUOTE))
     values = np.full(len(begin), np.nan)
     numbers, found = parse_numbers(text, begin[filled])
     present = np.where(found, np.where(np.isnan(numbers), np.inf, numbers), np.nan)

@@ -10,10 +10,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.scaling.logs.numbers import Bytes, Flags, Floats, Places, parse_numbers, skip_spaces
+from planner.scaling.logs.numbers import (
+    Bytes,
+    Flags,
+    Floats,
+    Places,
+    padded,
+    parse_numbers,
+    skip_spaces,
+)
 from planner.scaling.logs.sink import Sink
 from planner.scaling.logs.source import Source
 
+_COUNTED = 1 << 16  # bytes of a block in which characters are counted
 _NEWLINE = ord("\n")
 _WORD = np.zeros(256, dtype=np.bool_)
 _WORD[list(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/.-")] = True
@@ -51,9 +60,9 @@ def read_keyed(source: Source, sink: Sink, grammar: Grammar) -> None:
 
 
 def _read_block(block: bytes, sink: Sink, grammar: Grammar, last_step: float) -> float:
-    text = np.frombuffer(block, dtype=np.uint8)
+    text = padded(block)
     newlines = np.flatnonzero(text == _NEWLINE)
-    counts = np.bincount(text, minlength=256)
+    counts = np.bincount(text[:_COUNTED], minlength=256)
     steps = np.full(len(newlines), np.nan)
     for key in grammar.steps:
         lines, values, _ = _values(text, newlines, counts, key)
@@ -89,11 +98,9 @@ def _values(
 
 
 def _occurrences(text: Bytes, literal: bytes, counts: Places) -> Places:
-    """Where `literal` begins, found by its rarest byte."""
+    """Where `literal` begins, found by the byte of it that `counts` says is rarest."""
     characters = list(literal)
     rarest = min(range(len(characters)), key=lambda i: int(counts[characters[i]]))
-    if counts[characters[rarest]] == 0:
-        return np.empty(0, dtype=np.intp)
     places = np.flatnonzero(text == characters[rarest]) - rarest
     places = places[(places >= 0) & (places + len(characters) < len(text))]
     for offset, character in enumerate(characters):

@@ -7,8 +7,10 @@ holds tens of millions. These functions do it column by column over arrays inste
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
@@ -17,21 +19,27 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 _LONGEST = 40  # characters; a longer run of number characters is not a number
+_LOOKS = (10, 24, _LONGEST + 1)  # characters looked at first, then where they do not suffice
+_PADDING = bytes(_LONGEST + 64 + 1)
 _PATTERN = re.compile(rb"(?P<sign>[-+]?)(?P<whole>\d*)(?:\.(?P<fraction>\d*))?(?<=[\d.])(?<!^\.)")
 _POWERS = 10.0 ** np.arange(_LONGEST + 1)
 _NUMBER_CHARACTER = np.zeros(256, dtype=np.bool_)
 _NUMBER_CHARACTER[list(b"0123456789+-.eE")] = True
-_E = (ord("E"), ord("e"))
+_E = ord("e")
 _SPACE, _TAB, _DOT, _MINUS, _PLUS, _ZERO, _NINE = (ord(c) for c in " \t.-+09")
 
 
+def padded(block: bytes) -> Bytes:
+    """A block as an array, with room behind it so that no look ahead leaves it."""
+    return np.frombuffer(block + _PADDING, dtype=np.uint8)
+
+
 def skip_spaces(text: Bytes, starts: Places) -> Places:
-    """`starts`, each moved past blanks (up to 64 of them)."""
+    """`starts`, each moved past blanks (up to 64 of them). `text` is padded."""
     starts = starts.copy()
-    last = len(text) - 1
     for _ in range(64):
-        here = text[np.minimum(starts, last)]
-        blank = ((here == _SPACE) | (here == _TAB)) & (starts < last)
+        here = text[starts]
+        blank = (here == _SPACE) | (here == _TAB)
         if not blank.any():
             break
         starts += blank
@@ -39,12 +47,12 @@ def skip_spaces(text: Bytes, starts: Places) -> Places:
 
 
 def parse_numbers(text: Bytes, starts: Places) -> tuple[Floats, Flags]:
-    """The number that begins at each of `starts`, and whether there was one.
+    """The number that begins at each of `starts`, and whether there was one. `text` is padded.
 
     `nan` and `inf` (any case, signed) are numbers here: a log says them on purpose. What is no
     number gives NaN and False.
 
-    >>> text = np.frombuffer(b"a=1.5 b=-2e-3 c=nan d=x", dtype=np.uint8)
+    >>> text = padded(b"a=1.5 b=-2e-3 c=nan d=x")
     >>> values, found = parse_numbers(text, np.array([2, 8, 16, 22]))
     >>> values.tolist(), found.tolist()
     ([1.5, -0.002, nan, nan], [True, True, True, False])
@@ -63,18 +71,24 @@ def parse_numbers(text: Bytes, starts: Places) -> tuple[Floats, Flags]:
 
 def _spans(text: Bytes, starts: Places) -> tuple[Places, Places]:
     """Where the number characters from each start end, and where the first e stands (or -1)."""
-    ends, marks = starts.copy(), np.full(len(starts), -1, dtype=np.intp)
-    last = len(text) - 1
-    for _ in range(_LONGEST + 1):
-        here = text[np.minimum(ends, last)]
-        going = _NUMBER_CHARACTER[here] & (ends <= last)
-        if not going.any():
-            break
-        exponent = going & (here >= _E[0])
-        if exponent.any():
-            marks = np.where(exponent & (marks < 0), ends, marks)
-        ends += going
+    ends, marks = _within(text, starts, _LOOKS[0])
+    for shorter, length in pairwise(_LOOKS):
+        longer = np.flatnonzero(ends - starts == shorter)
+        if len(longer):
+            ends[longer], marks[longer] = _within(text, starts[longer], length)
     return ends, marks
+
+
+def _within(text: Bytes, starts: Places, length: int) -> tuple[Places, Places]:
+    windows = sliding_window_view(text, length)[starts]
+    others = ~_NUMBER_CHARACTER[windows]
+    lengths = np.where(others.any(axis=1), others.argmax(axis=1), length)
+    exponents = (windows | 0x20) == _E
+    marks = np.full(len(starts), -1, dtype=np.intp)
+    has = np.flatnonzero(exponents.any(axis=1))
+    first = exponents[has].argmax(axis=1)
+    marks[has] = np.where(first < lengths[has], starts[has] + first, -1)
+    return starts + lengths, marks
 
 
 def _exponents(text: Bytes, ends: Places, marks: Places) -> tuple[Places, Floats, Flags]:
@@ -103,7 +117,7 @@ def _decimals(text: Bytes, starts: Places, ends: Places) -> tuple[Floats, Flags]
 
 def _alike(text: Bytes, starts: Places, length: int) -> tuple[Floats, Flags]:
     """Decimals of one length, written as the first of them is; others get False."""
-    characters = text[starts[:, None] + np.arange(length)]
+    characters = sliding_window_view(text, length)[starts]
     first = _PATTERN.fullmatch(characters[0].tobytes())
     if first is None:
         return np.zeros(len(starts)), np.zeros(len(starts), dtype=np.bool_)
@@ -167,8 +181,8 @@ def _scaled(values: Floats, exponents: Floats) -> Floats:
 
 def _named(text: Bytes, starts: Places, values: Floats, found: Flags) -> None:
     """`nan` and `inf`, which are rare: one at a time, in place."""
-    first = text[np.minimum(starts, len(text) - 1)]
-    second = text[np.minimum(starts + 1, len(text) - 1)]
+    first = text[starts]
+    second = text[starts + 1]
     letter = np.where((first == _MINUS) | (first == _PLUS), second, first) | 0x20
     for i in np.flatnonzero(~found & ((letter == ord("n")) | (letter == ord("i")))):
         word = text[starts[i] : starts[i] + 4].tobytes().lower().lstrip(b"+-")[:3]
