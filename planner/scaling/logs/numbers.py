@@ -23,8 +23,8 @@ _LOOKS = (10, 24, _LONGEST + 1)  # characters looked at first, then where they d
 _PADDING = bytes(_LONGEST + 64 + 1)
 _PATTERN = re.compile(rb"(?P<sign>[-+]?)(?P<whole>\d*)(?:\.(?P<fraction>\d*))?(?<=[\d.])(?<!^\.)")
 _POWERS = 10.0 ** np.arange(_LONGEST + 1)
-_NUMBER_CHARACTER = np.zeros(256, dtype=np.bool_)
-_NUMBER_CHARACTER[list(b"0123456789+-.eE")] = True
+_OTHER_CHARACTER = np.ones(256, dtype=np.bool_)  # than those of a number
+_OTHER_CHARACTER[list(b"0123456789+-.eE")] = False
 _E = ord("e")
 _SPACE, _TAB, _DOT, _MINUS, _PLUS, _ZERO, _NINE = (ord(c) for c in " \t.-+09")
 
@@ -81,14 +81,16 @@ def _spans(text: Bytes, starts: Places) -> tuple[Places, Places]:
 
 def _within(text: Bytes, starts: Places, length: int) -> tuple[Places, Places]:
     windows = sliding_window_view(text, length)[starts]
-    others = ~_NUMBER_CHARACTER[windows]
-    lengths = np.where(others.any(axis=1), others.argmax(axis=1), length)
-    exponents = (windows | 0x20) == _E
-    marks = np.full(len(starts), -1, dtype=np.intp)
-    has = np.flatnonzero(exponents.any(axis=1))
-    first = exponents[has].argmax(axis=1)
-    marks[has] = np.where(first < lengths[has], starts[has] + first, -1)
-    return starts + lengths, marks
+    lengths = _first(_OTHER_CHARACTER[windows])
+    marks = _first((windows | 0x20) == _E)
+    return starts + lengths, np.where(marks < lengths, starts + marks, -1)
+
+
+def _first(flags: Flags) -> Places:
+    """Place of the first True of each row; the row's length where there is none."""
+    first = flags.argmax(axis=1)
+    none = ~flags[np.arange(len(flags)), first]
+    return np.asarray(np.where(none, flags.shape[1], first), dtype=np.intp)
 
 
 def _exponents(text: Bytes, ends: Places, marks: Places) -> tuple[Places, Floats, Flags]:
@@ -96,7 +98,10 @@ def _exponents(text: Bytes, ends: Places, marks: Places) -> tuple[Places, Floats
     exponents, found = np.zeros(len(ends)), np.ones(len(ends), dtype=np.bool_)
     has = np.flatnonzero(marks >= 0)
     if len(has):
-        exponents[has], found[has] = _decimals(text, marks[has] + 1, ends[has])
+        begin, end = marks[has] + 1, ends[has]
+        exponents[has], found[has] = _decimals(text, begin, end)
+        point = _first(sliding_window_view(text, _LONGEST)[begin] == _DOT)
+        found[has] &= point >= end - begin
     return np.where(marks >= 0, marks, ends), exponents, found
 
 
