@@ -13,6 +13,7 @@ ACTIONS = (
     ("loss", "forecast the final loss of a model on so many tokens"),
     ("frontier", "loss against model size at a budget, or against the budget"),
     ("ladder", "which small runs to make before a large one"),
+    ("diversity", "how many tokens of a corpus are new, judged by a sample"),
     ("laws", "the laws by name: source, range, which parameters they count"),
 )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.cli.amounts import PARAMS
+from planner.cli.amounts import PARAMS, show_compute
 from planner.cli.output import note, print_json, print_table, warn
 from planner.cli.scaling_options import runs_of
 from planner.errors import PlannerError
@@ -16,7 +16,7 @@ from planner.quantities import TOKENS, read, show_count, show_percent
 from planner.scaling.bootstrap import FittedLaw, bootstrap
 from planner.scaling.fit import Fit, fit_runs
 from planner.scaling.holdout import HoldOut, compare_forms
-from planner.scaling.outliers import Outlier, outliers
+from planner.scaling.outliers import Outlier, outliers, residual_bands
 from planner.scaling.surface import FITTED_FORMS, SUM_OF_POWERS
 
 BEST = "best"
@@ -76,6 +76,7 @@ def _answer(
         "outliers": found,
         "without_outliers": _without(fit, found),
         "residuals": fit.residuals,
+        "residual_bands": residual_bands(fit),
         "warnings": _warnings(fit, found, forms),
     }
 
@@ -158,6 +159,8 @@ def _show(
     ]
     columns = ["form", "fitted", "largest held out", "mean error", "why not"]
     print_table("Which form predicts the largest runs", columns, held_out)
+    print()
+    _show_residuals(fit)
     if found:
         print()
         _show_outliers(found)
@@ -170,6 +173,20 @@ def _show(
         note("E is where this curve flattens, not proof of an irreducible loss")
     for text in answer["warnings"]:
         warn(text)
+
+
+def _show_residuals(fit: Fit) -> None:
+    rows = [
+        [
+            f"{show_compute(band.flops_low)} to {show_compute(band.flops_high)}",
+            band.num_runs,
+            f"{band.bias:+.2%}",
+            f"{band.spread:.2%}",
+        ]
+        for band in residual_bands(fit)
+    ]
+    columns = ["compute", "runs", "bias", "80 % within"]
+    print_table("What the law misses (predicted over observed)", columns, rows)
 
 
 def _show_outliers(found: Sequence[Outlier]) -> None:

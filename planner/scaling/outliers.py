@@ -1,4 +1,4 @@
-"""Runs that a fitted law misses by far more than the others."""
+"""What a fitted law misses: single runs far off, and trends with compute."""
 
 from __future__ import annotations
 
@@ -42,4 +42,31 @@ def outliers(fit: Fit, *, limit: float = LIMIT) -> list[Outlier]:
             deviations=float(deviations[i]),
         )
         for i in found[np.argsort(-deviations[found])]
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResidualBand:
+    """Residuals ln(predicted/observed) of the runs in one band of compute."""
+
+    flops_low: float
+    flops_high: float
+    num_runs: int
+    bias: float  # median residual; a trend across bands means that the form does not fit
+    spread: float  # 80 % of the runs lie within this of zero
+
+
+def residual_bands(fit: Fit, *, count: int = 4) -> list[ResidualBand]:
+    """Residuals in `count` bands of compute with as many runs each, smallest compute first."""
+    order = np.argsort(fit.runs.flops, kind="stable")
+    return [
+        ResidualBand(
+            flops_low=float(fit.runs.flops[chosen].min()),
+            flops_high=float(fit.runs.flops[chosen].max()),
+            num_runs=len(chosen),
+            bias=float(np.median(fit.residuals[chosen])),
+            spread=float(np.quantile(np.abs(fit.residuals[chosen]), 0.8)),
+        )
+        for chosen in np.array_split(order, count)
+        if len(chosen)
     ]
