@@ -1,0 +1,41 @@
+"""Answers of the planner, remembered: the same question is worked out once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from planner.planning.result import Plan
+from planner.run import Run
+from ui.model_source import Source
+from ui.scenario import Scenario
+
+
+def answer(scenario: Scenario) -> Plan:
+    """The plan of a scenario. Raises PlannerError."""
+    return _planned(scenario.run, scenario.source)
+
+
+@st.cache_data(max_entries=512, show_spinner=False)
+def _planned(run: Run, source: Source) -> Plan:
+    from planner.planning.plan import plan
+
+    return plan(run, model=source.load())
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def loss_curve(
+    params: float, tokens: float, law: str, unique_tokens: float | None
+) -> list[dict[str, Any]]:
+    """Loss with its 80 % bounds at 41 training lengths around `tokens`, up to eight times it."""
+    from planner.scaling.forecast import predict_loss
+
+    rows = []
+    for index in range(41):
+        length = tokens * 2 ** (-5 + index / 5)
+        forecast = predict_loss(params=params, tokens=length, law=law, unique_tokens=unique_tokens)
+        rows.append(
+            {"tokens": length, "loss": forecast.value, "low": forecast.low, "high": forecast.high}
+        )
+    return rows

@@ -1,0 +1,83 @@
+"""What all figures share: colours that read on light and on dark, frame, toolbar."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+ACCENT = "#2f7fd6"
+GOOD, DOUBT, BAD = "#179c6d", "#c48a0a", "#d5484f"
+QUIET = "#8a94a3"
+GRID = "rgba(128,136,148,0.22)"
+AXIS = "rgba(128,136,148,0.6)"
+
+COLOURS = {
+    # a step's parts: computing blue, done again violet, talking orange, waiting grey
+    "matmul": "#2f7fd6",
+    "attention": "#5aa2ea",
+    "output_layer": "#1f5ca8",
+    "elementwise": "#8fc1f2",
+    "routing": "#3aa5b8",
+    "recompute": "#8b6fd1",
+    "sharding": "#e0862f",
+    "data_parallel": "#f0a95c",
+    "tensor_parallel": "#c9661a",
+    "context_parallel": "#b8812e",
+    "expert_parallel": "#d9722b",
+    "pipeline": "#8a94a3",
+    "launch": "#a9b1bd",
+    "overhead": "#737d8c",
+    "accumulation": "#5fae93",
+    "optimizer": "#179c6d",
+    "offload": "#b55a86",
+    # memory
+    "weights": "#2f7fd6",
+    "gradients": "#5aa2ea",
+    "master_weights": "#1f5ca8",
+    "moments": "#8fc1f2",
+    "frozen": "#3aa5b8",
+    "gathered": "#e0862f",
+    "activations": "#8b6fd1",
+    "logits": "#b55a86",
+    "working": "#5fae93",
+    "reserve": "#a9b1bd",
+    "context": "#737d8c",
+    # a run
+    "training": "#2f7fd6",
+    "evaluation": "#3aa5b8",
+    "checkpoints": "#e0862f",
+    "startup": "#8a94a3",
+    "failures": "#d5484f",
+}
+_SPARE = ("#3aa5b8", "#b55a86", "#5fae93", "#b8812e", "#6f7fc4")
+
+TOOLBAR: dict[str, Any] = {
+    "displaylogo": False,
+    "displayModeBar": "hover",
+    "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+    "toImageButtonOptions": {"format": "png", "scale": 2},
+}
+
+
+def colour(name: str) -> str:
+    """The colour of a part, the same in every figure and table; a spare one for a new part."""
+    return COLOURS.get(name) or _SPARE[sum(map(ord, name)) % len(_SPARE)]
+
+
+def framed(figure: Figure, *, height: int, left: int = 8) -> Figure:
+    """The common frame: no background, quiet grid, no legend (the table beside is the legend)."""
+    figure.update_layout(
+        height=height,
+        margin={"l": left, "r": 12, "t": 12, "b": 8},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        showlegend=False,
+        bargap=0.28,
+        hoverlabel={"align": "left"},
+        dragmode=False,
+    )
+    figure.update_xaxes(gridcolor=GRID, zeroline=False, automargin=True, tickfont_size=12)
+    figure.update_yaxes(gridcolor=GRID, zeroline=False, automargin=True, tickfont_size=12)
+    return figure

@@ -1,0 +1,62 @@
+"""How pages show things: a figure with its takeaway, its table and a download, side by side."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from ui.charts.style import TOOLBAR
+from ui.table import Table, to_csv, to_html
+from ui.text import Words
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+def section(
+    name: str,
+    words: Words,
+    *,
+    title: str,
+    takeaway: str,
+    figure: Figure | None,
+    table: Table,
+    split: tuple[float, float] = (3, 2),
+) -> None:
+    """A titled section: what to take away, the figure, the same numbers as a table, CSV."""
+    with st.container(key=f"section_{name}", gap="small"):
+        st.subheader(title, anchor=name, divider=False)
+        if takeaway:
+            st.html(f'<p class="fr-take">{escape(takeaway)}</p>')
+        if figure is None:
+            _table(name, words, table, title)
+            return
+        left, right = st.columns(split, gap="medium")
+        with left:
+            chart(name, figure, alt=f"{title}. {takeaway}")
+        with right:
+            _table(name, words, table, title)
+
+
+def chart(name: str, figure: Figure, *, alt: str) -> None:
+    """A figure with a text for those who do not see it."""
+    saved = TOOLBAR["toImageButtonOptions"] | {"filename": f"forerun-{name}"}
+    st.plotly_chart(
+        figure, key=f"chart_{name}", config=TOOLBAR | {"toImageButtonOptions": saved}, alt=alt
+    )
+
+
+def _table(name: str, words: Words, table: Table, title: str) -> None:
+    st.html(to_html(table, caption=title))
+    st.download_button(
+        words("plan.csv_of"),
+        to_csv(table),
+        file_name=f"forerun-{name}.csv",
+        mime="text/csv",
+        key=f"csv_{name}",
+        icon=":material/download:",
+        type="tertiary",
+        on_click="ignore",
+    )

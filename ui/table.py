@@ -1,0 +1,89 @@
+"""A table as people read it and as a program reads it: HTML with swatches, CSV with plain SI."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from ui.charts.style import colour
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One row: `cells` as shown, `values` as numbers in SI for a program."""
+
+    cells: tuple[str, ...]
+    values: tuple[object, ...]
+    swatch: str | None = None  # part whose colour stands before the first cell
+    strong: bool = False  # a total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """`columns` head the cells, `names` (with units) head the values."""
+
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+    rows: tuple[Row, ...]
+    numeric: tuple[int, ...] = ()  # columns set to the right
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            assert len(row.cells) == len(self.columns)
+            assert len(row.values) == len(self.names)
+
+
+def to_html(table: Table, *, caption: str) -> str:
+    """The table as HTML; every text is escaped. `caption` is for readers who do not see it."""
+    head = "".join(
+        f'<th scope="col"{_side(table, index)}>{escape(name)}</th>'
+        for index, name in enumerate(table.columns)
+    )
+    body = "".join(_row(table, row) for row in table.rows)
+    return (
+        f'<div class="fr-scroll"><table class="fr-table"><caption>{escape(caption)}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _side(table: Table, index: int) -> str:
+    return ' class="fr-n"' if index in table.numeric else ""
+
+
+def _row(table: Table, row: Row) -> str:
+    swatch = ""
+    if row.swatch:
+        swatch = f'<i class="fr-swatch" style="background:{colour(row.swatch)}"></i>'
+    cells = [
+        f'<th scope="row">{swatch}{escape(cell)}</th>'
+        if index == 0
+        else f"<td{_side(table, index)}>{escape(cell)}</td>"
+        for index, cell in enumerate(row.cells)
+    ]
+    return f"<tr{' class=fr-total' if row.strong else ''}>{''.join(cells)}</tr>"
+
+
+def to_csv(table: Table) -> str:
+    """The table's values, full precision; unknown is empty.
+
+    >>> row = Row(cells=("matmul", "8.98 s"), values=("matmul", 8.978))
+    >>> print(to_csv(Table(columns=("part", "time"), names=("part", "s"), rows=(row,))), end="")
+    part,s
+    matmul,8.978
+    """
+    return _csv([table.names, *(row.values for row in table.rows)])
+
+
+def _csv(rows: Sequence[Sequence[object]]) -> str:
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerows([["" if value is None else _plain(value) for value in row] for row in rows])
+    return file.getvalue()
+
+
+def _plain(value: object) -> object:
+    """Text that a spreadsheet does not take for a formula."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in "=+@" else value
