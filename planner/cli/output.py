@@ -62,7 +62,7 @@ def print_table(
     The width is the terminal's or COLUMNS; a pipe without COLUMNS gets whole lines. A table wraps
     between words to fit; numbers and names are never broken.
     """
-    print(format_table(title, columns, rows, width=output_width(), bold=_takes_colour()))
+    print(format_table(title, columns, rows, width=output_width(), bold=takes_colour()))
 
 
 def format_table(
@@ -106,7 +106,8 @@ def output_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def _takes_colour() -> bool:
+def takes_colour() -> bool:
+    """Whether standard output is a terminal that wants colour."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
 

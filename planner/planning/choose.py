@@ -1,15 +1,26 @@
-"""Pick one candidate: the fastest that fits, or the one that comes nearest."""
+"""Pick one candidate: the fastest that surely fits, else that fits, else the nearest to fitting."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from planner.engine.batch import Batch
 from planner.engine.configuration import Configuration
 from planner.engine.constants import Constants
 from planner.engine.evaluate import Evaluation, evaluate
+from planner.engine.step import step_seconds
 from planner.planning.candidates import Candidates
+from planner.planning.intervals import Spread
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+SURE = 0.9  # probability of fitting from which a candidate is preferred
+MARGINS = {"tp": 0.03, "pp": 0.05, "cp": 0.03, "ep": 0.02, "sharding": 0.01}
+"""Share of the step time that each complication of a layout must save to be chosen: the model's
+step times are not sure to a few per cent, and a simpler layout is easier to run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,15 +31,19 @@ class Choice:
     evaluation: Evaluation  # of the whole batch
     index: int
     count: int  # candidates compared
-    fits: bool
+    fits: bool  # by the best estimate
 
 
-def choose(pool: Candidates, c: Constants) -> Choice:
-    """The fastest candidate that fits; the fullest memory decides when none does."""
-    evaluation = evaluate(pool.batch, c)
+def choose(pool: Candidates, memory: Spread, c: Constants) -> Choice:
+    """The fastest candidate that fits with `SURE`; failing that, the fastest that fits by the best
+    estimate; failing that, the one whose memory comes nearest. Ties go to the simpler layout."""
+    evaluation = evaluated(pool, c)
     fits = evaluation.peak <= evaluation.capacity
-    if np.any(fits):
-        index = int(np.argmin(np.where(fits, evaluation.seconds, np.inf)))
+    sure = memory.high_of(evaluation.peak) <= evaluation.capacity
+    allowed = sure if np.any(sure) else fits
+    if np.any(allowed):
+        worth = evaluation.seconds * (1 + complications(pool.batch))
+        index = int(np.argmin(np.where(allowed, worth, np.inf)))
     else:
         index = int(np.argmin(evaluation.peak / evaluation.capacity))
     return Choice(
@@ -38,3 +53,42 @@ def choose(pool: Candidates, c: Constants) -> Choice:
         count=pool.batch.size,
         fits=bool(fits[index]),
     )
+
+
+def evaluated(pool: Candidates, c: Constants) -> Evaluation:
+    """Step time and memory of every candidate; with real lengths the time is that of the rows as
+    they are computed, while the memory is that of a row of full length."""
+    batch, lengths = pool.batch, pool.scenario.lengths
+    whole = evaluate(batch, c)
+    if lengths is None:
+        return whole
+    step = step_seconds(shortened(batch, lengths.row_tokens(side_by_side(batch))), c)
+    return Evaluation(
+        step=step,
+        memory=whole.memory,
+        seconds=np.broadcast_to(step.total, (batch.size,)),
+        peak=whole.peak,
+        capacity=whole.capacity,
+    )
+
+
+def side_by_side(batch: Batch) -> Array:
+    """Rows that all ranks compute at the same time, (n,)."""
+    parallel = batch.parallel
+    return np.broadcast_to(parallel.micro_batch * parallel.dp, (batch.size,))
+
+
+def shortened(batch: Batch, row_tokens: Array) -> Batch:
+    """The batch with rows of `row_tokens` tokens, (n,), on either side of the model."""
+    return batch.vary(batch.size, seq_len=row_tokens, encoder_seq_len=row_tokens)
+
+
+def complications(batch: Batch) -> Array:
+    """Share of the step time that each candidate's complications must save, (n,)."""
+    parallel = batch.parallel
+    total = sum(
+        (MARGINS[name] * (getattr(parallel, name) > 1) for name in ("tp", "pp", "cp", "ep")),
+        np.zeros(1),
+    )
+    result: Array = total + MARGINS["sharding"] * (parallel.sharding > 0)
+    return result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from planner.engine.configuration import Configuration
 from planner.engine.formats import MATMUL
 from planner.planning.result import Evidence
 from planner.planning.scenario import Scenario
@@ -16,31 +15,29 @@ REASONS = {
 }
 
 
-def doubts_of(each: Scenario, configuration: Configuration) -> tuple[str, ...]:
+def doubts_of(each: Scenario) -> tuple[str, ...]:
     """Names of the doubts that apply; `REASONS` says them in words."""
-    part = each.accelerator
-    number_format = MATMUL[configuration.precision]
+    part, training = each.accelerator, each.run.training
+    number_format = MATMUL[training.precision]
     found = {
         "mixture": any(block.num_experts for block in each.model.blocks),
         "unmeasured_rate": part.achievable_fraction(number_format) is None,
         "memory_figures": any(
             part.from_memory(name) for name in (number_format, "memory_bandwidth", "usable_bytes")
         ),
-        "offload": configuration.offload != "none",
-        "math_attention": configuration.attention == "sdpa-math",
+        "offload": training.offload != "none",
+        "math_attention": training.attention == "sdpa-math",
     }
     return tuple(name for name, applies in found.items() if applies)
 
 
-def evidence_of(
-    each: Scenario, configuration: Configuration, doubts: tuple[str, ...]
-) -> Evidence:
+def evidence_of(each: Scenario, doubts: tuple[str, ...]) -> Evidence:
     """Grade: published where the rate was measured by others, datasheet where it was not."""
     reasons = [REASONS[doubt] for doubt in doubts]
     if "memory_figures" in doubts:
         return Evidence(grade="assumed", reasons=reasons)
     if "unmeasured_rate" in doubts:
         return Evidence(grade="datasheet", reasons=reasons)
-    fraction = each.accelerator.achievable_fraction(MATMUL[configuration.precision])
+    fraction = each.accelerator.achievable_fraction(MATMUL[each.run.training.precision])
     reasons.append(f"best matmul measured by others: {fraction:.0%} of the dense peak")
     return Evidence(grade="published", reasons=reasons)

@@ -7,6 +7,11 @@ import math
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 FILE = Path(__file__).parent.parent / "engine" / "data" / "intervals.json"
 
@@ -29,6 +34,10 @@ class Spread:
         factor = math.exp(Z80 * self.sigma)
         return value / factor, value * factor
 
+    def high_of(self, values: Array) -> Array:
+        """Upper bounds, those that 90 % of the truths stay under, of an array of values."""
+        return values * math.exp(Z80 * self.sigma)
+
     def below(self, value: float, limit: float) -> float:
         """Probability that the truth is at most `limit` when `value` is predicted."""
         if limit <= 0 or value <= 0:
@@ -40,6 +49,11 @@ class Spread:
 def _table() -> dict[str, dict[str, float]]:
     table: dict[str, dict[str, float]] = json.loads(FILE.read_text(encoding="utf-8"))
     return table
+
+
+def table(kind: str) -> dict[str, float]:
+    """Base deviation and what each doubt adds, for `time` or `memory`."""
+    return _table()[kind]
 
 
 def time_spread(doubts: tuple[str, ...]) -> Spread:

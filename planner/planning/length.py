@@ -4,53 +4,59 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from planner.engine.assumptions import assumed
 from planner.engine.configuration import Configuration
 from planner.engine.run_length import Interruptions, run_seconds
-from planner.planning.intervals import Spread
 from planner.planning.result import RunPart, StepPart
 from planner.planning.scenario import Scenario
+
+if TYPE_CHECKING:
+    from planner.run import RunLength
 
 DAY = 86_400.0  # s
 
 
 def run_part(
-    each: Scenario,
-    configuration: Configuration,
-    step: StepPart,
-    spread: Spread,
-    checkpoint_bytes: float,
+    each: Scenario, configuration: Configuration, step: StepPart, checkpoint_bytes: float
 ) -> RunPart:
     """Steps, wall time with overheads, device-hours, and whether a deadline is met."""
-    from planner.run import run_length
-
-    length = run_length(
-        each.run.data, seq_len=each.seq_len, global_batch=configuration.global_batch
-    )
-    step_seconds = max(step.seconds, loader_seconds(each, configuration))
+    length = amount_of(each, configuration.global_batch)
     whole = run_seconds(
         steps=length.steps,
-        step_seconds=step_seconds,
+        step_seconds=step.seconds,
         devices=each.num_devices,
         nodes=math.ceil(each.num_devices / each.devices_per_node),
-        interruptions=_interruptions(each, step_seconds, checkpoint_bytes),
+        interruptions=_interruptions(each, step.seconds, checkpoint_bytes),
     )
-    low, high = spread.bounds(whole.total)
-    days = each.run.budget.days
+    total, days = whole.total, each.run.budget.days
     return RunPart(
         steps=length.steps,
         tokens=length.tokens,
         epochs=length.epochs,
-        seconds=whole.total,
-        low=low,
-        high=high,
+        seconds=total,
+        low=total * step.low / step.seconds,
+        high=total * step.high / step.seconds,
         parts=asdict(whole),
-        device_hours=whole.total * each.num_devices / 3600,
+        device_hours=total * each.num_devices / 3600,
         goodput=whole.goodput,
-        finish_by_deadline=None if days is None else whole.total <= days * DAY,
+        finish_by_deadline=None if days is None else total <= days * DAY,
         deadline_seconds=None if days is None else days * DAY,
     )
+
+
+def amount_of(each: Scenario, global_batch: int) -> RunLength:
+    """Steps, samples and real tokens of the run, packed rows counted as the samples they hold."""
+    from planner.run import run_length
+
+    lengths, data = each.lengths, each.run.data
+    if lengths is None:
+        return run_length(data, seq_len=each.seq_len, global_batch=global_batch)
+    mean = Fraction(lengths.mean)
+    samples = lengths.samples_per_row * global_batch
+    return run_length(data, seq_len=mean, global_batch=samples)
 
 
 def loader_seconds(each: Scenario, configuration: Configuration) -> float:

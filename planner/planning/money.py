@@ -29,6 +29,7 @@ def cost_of(each: Scenario, run: RunPart) -> CostPart:
         provider=f"{price.provider_name} {price.instance_type} ({price.mode})",
         price_date=price.as_of,
         price_source=price.source,
+        price_note=_price_note(price),
         within_budget=None if budget is None else usd <= budget,
         breakdown={"accelerators": usd},
         reason=None,
@@ -44,10 +45,25 @@ def _unknown_cost(reason: str) -> CostPart:
         provider=None,
         price_date=None,
         price_source=None,
+        price_note=None,
         within_budget=None,
         breakdown={},
         reason=reason,
     )
+
+
+def _price_note(price: hardware_db.Price) -> str | None:
+    """What a reader must know before trusting the price."""
+    notes = []
+    if not price.includes_host:
+        notes.append("without its host machine, which is billed apart")
+    if price.confidence == "low":
+        notes.append("of low confidence")
+    if not price.as_of_exact:
+        notes.append(f"no later than {price.as_of}")
+    if price.tier == "marketplace":
+        notes.append("of a marketplace, whose prices move by the hour")
+    return "; ".join(notes) or None
 
 
 def _price(each: Scenario) -> tuple[hardware_db.Price | None, str]:
@@ -60,7 +76,7 @@ def _price(each: Scenario) -> tuple[hardware_db.Price | None, str]:
             wanted.provider,
             wanted.region,
             wanted.mode,
-            devices=each.devices_per_node,
+            devices=min(each.num_devices, each.devices_per_node),
         )
     except hardware_db.HardwareError as error:
         raise PlannerError(f"price.{error.field}", error.value, error.remedy) from None
@@ -69,27 +85,16 @@ def _price(each: Scenario) -> tuple[hardware_db.Price | None, str]:
 
 
 def energy_of(each: Scenario, run: RunPart) -> EnergyPart:
-    """Average power times device-seconds, at the building's meter."""
-    part = each.accelerator
+    """Average power times device-seconds, at the building's meter; None where no power is known."""
+    part, budget = each.accelerator, each.run.budget.kwh
     place, grams = _grid(each)
     board = each.run.hardware.power_limit or part.tdp_watts
     pue = _pue(each)
-    if board is None:
-        reason = f"the power of {part.sku_id} is not known: set hardware.power_limit"
-        return EnergyPart(
-            kwh=None,
-            low=None,
-            high=None,
-            watts_per_device=None,
-            pue=pue,
-            kgco2e=None,
-            grid=place,
-            grams_per_kwh=grams,
-            reason=reason,
-        )
-    watts = average_watts(board, tpu=part.vendor == "google")
+    watts = None if board is None else average_watts(board, tpu=part.vendor == "google")
     kwh, low, high = (
-        energy_kwh(watts=watts, device_seconds=seconds * each.num_devices, pue=pue)
+        None
+        if watts is None
+        else energy_kwh(watts=watts, device_seconds=seconds * each.num_devices, pue=pue)
         for seconds in (run.seconds, run.low, run.high)
     )
     return EnergyPart(
@@ -98,11 +103,20 @@ def energy_of(each: Scenario, run: RunPart) -> EnergyPart:
         high=high,
         watts_per_device=watts,
         pue=pue,
-        kgco2e=None if grams is None else carbon_kg(kwh, grams),
+        kgco2e=None if grams is None or kwh is None else carbon_kg(kwh, grams),
         grid=place,
         grams_per_kwh=grams,
-        reason=None if grams is not None else "say price.region to have the grid's carbon",
+        within_budget=None if budget is None or kwh is None else kwh <= budget,
+        reason=_energy_reason(part, watts, grams),
     )
+
+
+def _energy_reason(
+    part: hardware_db.Accelerator, watts: float | None, grams: float | None
+) -> str | None:
+    if watts is None:
+        return f"the power of {part.sku_id} is not known: set hardware.power_limit"
+    return None if grams is not None else "say price.region to have the grid's carbon"
 
 
 def _pue(each: Scenario) -> float:

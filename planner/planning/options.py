@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from planner.engine.layout import valid_tensor_degrees
@@ -10,6 +11,7 @@ from planner.planning.scenario import Scenario
 
 MOST_STAGES = 64
 MOST_MICRO_BATCH = 128  # sequences
+MOST_UNEVEN = 1.1  # work of the fullest stage against the mean, where layers do not divide
 LONG_SEQUENCE = 16_384  # tokens: from here on context parallelism is worth trying
 
 
@@ -64,9 +66,15 @@ def _tensor_degrees(scenario: Scenario) -> list[int]:
 
 
 def _stage_counts(scenario: Scenario) -> list[int]:
-    most = min(scenario.model.layers, scenario.num_devices, MOST_STAGES)
-    even = [each for each in range(1, most + 1) if scenario.model.layers % each == 0]
-    return [each for each in even if scenario.num_devices % each == 0] or [1]
+    """Numbers of pipeline stages that divide the devices and leave little of a stage idle."""
+    layers = scenario.model.layers
+    most = min(layers, scenario.num_devices, MOST_STAGES)
+    return [
+        stages
+        for stages in range(1, most + 1)
+        if scenario.num_devices % stages == 0
+        and math.ceil(layers / stages) * stages <= layers * MOST_UNEVEN
+    ]
 
 
 def _context_degrees(scenario: Scenario) -> list[int]:
@@ -78,14 +86,11 @@ def _context_degrees(scenario: Scenario) -> list[int]:
 
 
 def _expert_degrees(scenario: Scenario) -> list[int]:
+    """Powers of two that divide the experts of every layer that has some."""
     counts = {block.num_experts for block in scenario.model.blocks if block.num_experts}
-    if not counts:
-        return [1]
-    most = min(*counts, scenario.num_devices) if len(counts) > 1 else min(
-        counts.pop(), scenario.num_devices
-    )
-    smallest = min(block.num_experts for block in scenario.model.blocks if block.num_experts)
-    return [1 << power for power in range(most.bit_length()) if smallest % (1 << power) == 0]
+    most = min(scenario.num_devices, *counts) if counts else 1
+    powers = [1 << power for power in range(most.bit_length())]
+    return [ep for ep in powers if all(count % ep == 0 for count in counts)]
 
 
 def _shardings(scenario: Scenario, *, fixed: bool) -> list[str]:
@@ -122,15 +127,16 @@ def _global_batch(scenario: Scenario, reasons: dict[str, str]) -> int | None:
     return sequences
 
 
-PRETRAIN_BATCH_TOKENS = 2.0e6  # tokens a step for models of a billion parameters and more
-SMALL_MODEL_BATCH_TOKENS = 0.5e6  # below (GPT-2 and GPT-3 small: Brown et al. 2020, table 2.1)
+PRETRAIN_BATCH_TOKENS = 2**21  # tokens a step for models of a billion parameters and more
+SMALL_MODEL_BATCH_TOKENS = 2**19  # below (GPT-2 and GPT-3 small: Brown et al. 2020, table 2.1)
 FINE_TUNE_BATCH = 64  # sequences
 
 
 def usual_global_batch(scenario: Scenario) -> int:
     """Sequences per step that a run of this kind usually takes, a multiple of the devices.
 
-    Pre-training: 0.5 M tokens below a billion parameters, 2 M above (Brown et al. 2020, table 2.1).
+    Pre-training: 0.5 M tokens below a billion parameters, 2 M above (Brown et al. 2020, table 2.1),
+    as a power of two times the devices so that it splits evenly.
     """
     if scenario.run.training.task == "pretrain":
         large = scenario.model.params_total >= 1e9
@@ -138,10 +144,15 @@ def usual_global_batch(scenario: Scenario) -> int:
         wanted = max(tokens / scenario.seq_len, 1)
     else:
         wanted = FINE_TUNE_BATCH
-    devices = scenario.num_devices
-    if wanted >= devices:
-        return round(wanted / devices) * devices
-    return devices
+    ratio = max(wanted / _splittable(scenario), 1)
+    return int(_splittable(scenario) * 2 ** round(math.log2(ratio)))
+
+
+def _splittable(scenario: Scenario) -> int:
+    """Sequences that give each data-parallel rank one: all devices unless the layout is stated."""
+    layout = scenario.run.training.layout
+    ranks = layout.data_degree(scenario.num_devices) if layout else scenario.num_devices
+    return ranks * (scenario.run.training.micro_batch or 1)
 
 
 def _batch_reason(scenario: Scenario) -> str:

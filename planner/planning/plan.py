@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planner.engine.batch import Batch
-from planner.engine.configuration import Configuration
-from planner.engine.constants import Constants, constants
+from planner.engine.constants import constants
 from planner.engine.memory import memory_bytes
-from planner.planning.candidates import Candidates, candidates, single
-from planner.planning.choose import Choice, choose
-from planner.planning.doubts import doubts_of, evidence_of
-from planner.planning.intervals import Spread, memory_spread, time_spread
-from planner.planning.length import run_part
-from planner.planning.money import cost_of, energy_of
-from planner.planning.phases import checkpoint_bytes, host_bytes, phase_bytes
+from planner.planning.chosen import chosen_of
+from planner.planning.doubts import evidence_of
+from planner.planning.outline import Outline, at, named_parts, outline
+from planner.planning.phases import host_bytes, phase_bytes
 from planner.planning.quality import loss_of, stop_of
-from planner.planning.result import MemoryPart, ModelPart, Plan, StepPart, Throughput
+from planner.planning.rates import throughput_of
+from planner.planning.result import MemoryPart, ModelPart, Plan
 from planner.planning.scenario import Scenario, scenario
+from planner.planning.shortfall import shortfall_of
 from planner.planning.warn import warnings_of
 
 if TYPE_CHECKING:
@@ -35,9 +32,11 @@ class Planned:
     """A plan with what it was made of, for advice and explanations."""
 
     plan: Plan
-    scenario: Scenario
-    configuration: Configuration
-    batch: Batch  # of one
+    outline: Outline
+
+    @property
+    def scenario(self) -> Scenario:
+        return self.outline.scenario
 
 
 def plan(run: Run, *, model: Model | None = None) -> Plan:
@@ -56,51 +55,38 @@ def planned(run: Run, *, model: Model | None = None) -> Planned:
 
 def planned_scenario(each: Scenario) -> Planned:
     """The plan of a run whose names are looked up."""
-    c = constants()
-    pool = candidates(each)
-    choice = choose(pool, c)
-    one = pool.batch if pool.batch.size == 1 else single(choice.configuration, each)
-    answer = _assemble(each, pool, choice, one, c)
-    return Planned(plan=answer, scenario=each, configuration=choice.configuration, batch=one)
+    bones = outline(each)
+    return Planned(plan=_assemble(bones), outline=bones)
 
 
-def _assemble(each: Scenario, pool: Candidates, choice: Choice, one: Batch, c: Constants) -> Plan:
-    configuration = choice.configuration
-    doubts = doubts_of(each, configuration)
-    time, memory = time_spread(doubts), memory_spread(doubts)
-    step = _step(choice, time)
-    held = _memory(one, choice, configuration, memory, c)
-    run = run_part(each, configuration, step, time, held.checkpoint_bytes)
-    probability = memory.below(held.peak_bytes, held.capacity_bytes)
-    throughput = _throughput(each, configuration, step.seconds)
+def _assemble(bones: Outline) -> Plan:
+    each, probability = bones.scenario, bones.fit_probability
+    throughput = throughput_of(bones)
     return Plan(
-        fits=choice.fits,
-        verdict=_verdict(probability),
+        fits=bones.fits,
+        verdict=verdict_of(probability),
         fit_probability=probability,
-        shortfall=None if choice.fits else _shortfall(held),
+        shortfall=shortfall_of(bones),
         model=_model(each),
-        step=step,
+        step=bones.step,
         throughput=throughput,
-        memory=held,
-        chosen=_chosen(each, pool, choice),
-        run=run,
-        cost=cost_of(each, run),
-        energy=energy_of(each, run),
-        loss=loss_of(each, run),
-        stop=stop_of(each, run),
-        evidence=evidence_of(each, configuration, doubts),
-        warnings=warnings_of(each, configuration, throughput),
+        memory=_memory(bones),
+        chosen=chosen_of(bones),
+        run=bones.run,
+        cost=bones.cost,
+        energy=bones.energy,
+        loss=loss_of(each, bones.run),
+        stop=stop_of(each, bones.run),
+        evidence=evidence_of(each, bones.doubts),
+        warnings=warnings_of(bones, throughput),
     )
 
 
-def _verdict(probability: float) -> str:
+def verdict_of(probability: float) -> str:
+    """fits | uncertain | does-not, from the probability that the peak stays under the capacity."""
     if probability >= FITS:
         return "fits"
     return "does-not" if probability <= DOES_NOT else "uncertain"
-
-
-def _shortfall(held: MemoryPart) -> dict[str, Any]:
-    return {"what": "memory", "bytes": held.peak_bytes - held.capacity_bytes}
 
 
 def _model(each: Scenario) -> ModelPart:
@@ -116,108 +102,30 @@ def _model(each: Scenario) -> ModelPart:
     )
 
 
-def _at(value: Any, index: int) -> float:
-    """One candidate's value of an array that may be shared by all."""
-    array = np.ravel(value)
-    return float(array[index if array.size > 1 else 0])
-
-
-def _parts(record: Any, index: int) -> dict[str, float]:
-    return {item.name: _at(getattr(record, item.name), index) for item in fields(record)}
-
-
-def _step(choice: Choice, spread: Spread) -> StepPart:
-    parts = _parts(choice.evaluation.step, choice.index)
-    seconds = sum(parts.values())
-    low, high = spread.bounds(seconds)
-    return StepPart(seconds=seconds, low=low, high=high, parts=parts)
-
-
-def _throughput(each: Scenario, configuration: Configuration, seconds: float) -> Throughput:
-    from planner.engine.formats import MATMUL
-    from planner.models import flops_per_token
-
-    rate = configuration.tokens_per_step / seconds
-    per_device = rate / configuration.num_devices
-    flops = flops_per_token(each.model, each.seq_len) * per_device
-    again = {"full": 4 / 3, "selective": 1.0, "none": 1.0}[configuration.recompute]
-    number_format = MATMUL[configuration.precision]
-    peak = each.accelerator.peak(number_format) or each.accelerator.peak("fp32") or float("nan")
-    if configuration.task in ("lora", "qlora"):
-        flops = flops * 2 / 3  # frozen weights have no gradient products
-    return Throughput(
-        tokens_per_second=rate,
-        tokens_per_second_per_device=per_device,
-        samples_per_second=configuration.global_batch / seconds,
-        mfu=flops / peak,
-        hfu=flops * again / peak,
-        tflops_per_device=flops / 1e12,
-        peak_tflops=peak / 1e12,
-    )
-
-
-def _memory(
-    one: Batch, choice: Choice, configuration: Configuration, spread: Spread, c: Constants
-) -> MemoryPart:
-    parts = _parts(choice.evaluation.memory, choice.index)
-    peak = sum(parts.values())
-    low, high = spread.bounds(peak)
+def _memory(bones: Outline) -> MemoryPart:
+    low, high = bones.memory_spread.bounds(bones.peak_bytes)
     return MemoryPart(
-        peak_bytes=peak,
+        peak_bytes=bones.peak_bytes,
         low=low,
         high=high,
-        capacity_bytes=_at(choice.evaluation.capacity, choice.index),
-        parts=parts,
-        stages=_stages(one, configuration, c),
-        phases=phase_bytes(one, c),
-        host_bytes_per_node=host_bytes(one, configuration),
-        checkpoint_bytes=checkpoint_bytes(one),
+        capacity_bytes=bones.capacity_bytes,
+        parts=named_parts(bones.choice.evaluation.memory, bones.choice.index),
+        stages=_stages(bones),
+        phases=phase_bytes(bones.batch, constants()),
+        host_bytes_per_node=host_bytes(bones.batch, bones.configuration),
+        checkpoint_bytes=bones.checkpoint_bytes,
     )
 
 
-def _stages(one: Batch, configuration: Configuration, c: Constants) -> list[dict[str, Any]]:
+def _stages(bones: Outline) -> list[dict[str, Any]]:
     """Memory of the first and the last pipeline stage, which bound the others."""
-    names = ["first", "last"] if configuration.pp > 1 else ["first"]
+    if bones.configuration.pp == 1:
+        evaluation, index = bones.choice.evaluation, bones.choice.index
+        parts = named_parts(evaluation.memory, index)
+        return [{"stage": "only", "peak_bytes": float(evaluation.peak[index]), "parts": parts}]
     rows = []
-    for name in names:
-        held = memory_bytes(one, c, name)
-        total = _at(held.total, 0)
-        rows.append({"stage": name, "peak_bytes": total, "parts": _parts(held, 0)})
+    for name in ("first", "last"):
+        held = memory_bytes(bones.batch, constants(), name)
+        total = at(np.asarray(held.total), 0)
+        rows.append({"stage": name, "peak_bytes": total, "parts": named_parts(held, 0)})
     return rows
-
-
-def _chosen(each: Scenario, pool: Candidates, choice: Choice) -> dict[str, Any]:
-    """The whole configuration, with what was chosen for the user and why."""
-    made, training = choice.configuration, each.run.training
-    layout = {name: getattr(made, name) for name in ("tp", "pp", "cp", "ep", "dp", "sharding")}
-    layout |= {"interleave": made.interleave, "sequence_parallel": made.sequence_parallel}
-    open_choices = {
-        "layout": training.layout is None,
-        "micro_batch": training.micro_batch is None,
-        "accumulation": training.accumulation is None,
-        "global_batch": training.global_batch is None,
-        "loss": training.loss is None,
-    }
-    return {
-        "sku": made.sku,
-        "count": made.num_devices,
-        "per_node": made.devices_per_node,
-        "interconnect": each.network_name,
-        "micro_batch": made.micro_batch,
-        "accumulation": made.accumulation,
-        "global_batch": made.global_batch,
-        "seq_len": made.seq_len,
-        "layout": layout,
-        "task": made.task,
-        "precision": made.precision,
-        "optimizer": made.optimizer,
-        "recompute": made.recompute,
-        "attention": made.attention,
-        "loss": made.loss,
-        "compile": made.compile,
-        "offload": made.offload,
-        "stack": made.stack,
-        "by_planner": [name for name, was_open in open_choices.items() if was_open],
-        "reasons": {**each.stated, **pool.reasons},
-        "compared": choice.count,
-    }

@@ -6,9 +6,10 @@ from typing import Any
 
 from planner.planning.result import LossPart, RunPart
 from planner.planning.scenario import Scenario
+from planner.planning.two_powers import best_split, doubling_gain, loss_at, stop_tokens
 
 LAW = "besiroglu2024"
-THRESHOLD = 0.015  # gain per doubling of compute under which stopping is worth a thought
+THRESHOLD = 0.015  # gain per doubling of tokens under which stopping is worth a thought
 
 
 def loss_of(each: Scenario, run: RunPart) -> LossPart:
@@ -16,24 +17,27 @@ def loss_of(each: Scenario, run: RunPart) -> LossPart:
     reason = _no_law(each)
     if reason:
         return LossPart(value=None, low=None, high=None, law=None, reason=reason, optimum=None)
-    from planner.scaling.allocation import optimum
     from planner.scaling.forecast import predict_loss
+    from planner.scaling.laws import law
 
-    params = float(each.model.params_active)
+    params, tokens = float(each.model.params_active), float(run.tokens)
+    unique = _repeated(each, tokens)
     forecast = predict_loss(
-        params=params,
-        tokens=float(run.tokens),
-        law=LAW,
-        unique_tokens=_unique(each),
+        params=params, tokens=tokens, unique_tokens=unique, law=None if unique else LAW
     )
-    best = optimum(flops=6 * params * run.tokens, law=LAW)
+    k = law(LAW).constants
+    best_params, best_tokens = best_split(6 * params * tokens, k)
     return LossPart(
         value=forecast.value,
         low=forecast.low,
         high=forecast.high,
         law=forecast.law,
         reason=forecast.reason,
-        optimum={"params": best.params, "tokens": best.tokens, "loss": best.loss},
+        optimum={
+            "params": best_params,
+            "tokens": best_tokens,
+            "loss": loss_at(best_params, best_tokens, k),
+        },
     )
 
 
@@ -46,27 +50,29 @@ def _no_law(each: Scenario) -> str | None:
     return None
 
 
-def _unique(each: Scenario) -> float | None:
+def _repeated(each: Scenario, tokens: float) -> float | None:
+    """Distinct tokens where the run repeats them, None where it does not or nobody says."""
     unique = each.run.data.unique_tokens or each.run.data.dataset_tokens
-    return float(unique) if unique else None
+    return float(unique) if unique and unique < tokens else None
 
 
 def stop_of(each: Scenario, run: RunPart) -> dict[str, Any] | None:
     """Where the next doubling of training would bring less than the threshold, by the law."""
     if _no_law(each):
         return None
-    from planner.scaling.marginal import marginal_gain
+    from planner.scaling.laws import law
 
-    params = float(each.model.params_active)
-    gain = marginal_gain(params=params, tokens=float(run.tokens), threshold=THRESHOLD, law=LAW)
-    share = gain.stop_tokens / run.tokens
+    k = law(LAW).constants
+    params, tokens = float(each.model.params_active), float(run.tokens)
+    stop = stop_tokens(params, THRESHOLD, k)
+    share = stop / tokens
     return {
         "rule": f"the next doubling of tokens lowers the loss by less than {THRESHOLD:.1%}",
         "threshold": THRESHOLD,
-        "tokens": gain.stop_tokens,
-        "tokens_per_param": gain.stop_tokens / params,
-        "last_doubling_gain": gain.last_doubling,
-        "next_doubling_gain": gain.next_doubling,
+        "tokens": stop,
+        "tokens_per_param": stop / params,
+        "last_doubling_gain": doubling_gain(params, tokens / 2, k),
+        "next_doubling_gain": doubling_gain(params, tokens, k),
         "within_run": share < 1,
         "seconds": run.seconds * share if share < 1 else None,
         "freed_device_hours": run.device_hours * (1 - share) if share < 1 else 0.0,

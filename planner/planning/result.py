@@ -27,6 +27,7 @@ class StepPart:
     low: float
     high: float
     parts: dict[str, float]  # seconds, they add up to `seconds`
+    bottleneck: str  # gpu | input: which of the device and the data loader sets the pace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +86,7 @@ class CostPart:
     provider: str | None
     price_date: str | None
     price_source: str | None
+    price_note: str | None  # what the price leaves out or why it is doubtful
     within_budget: bool | None  # None without a budget
     breakdown: dict[str, float]  # USD
     reason: str | None  # why `usd` is None
@@ -102,6 +104,7 @@ class EnergyPart:
     kgco2e: float | None
     grid: str | None  # place whose grid was taken
     grams_per_kwh: float | None
+    within_budget: bool | None  # None without an energy budget
     reason: str | None
 
 

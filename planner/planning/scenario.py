@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import hardware_db
-from planner.engine.formats import ATTENTION, MATMUL
 from planner.errors import PlannerError
+from planner.planning.lengths import Lengths, lengths_of
+from planner.planning.machine_facts import completed
 from planner.stacks import Stack, stack
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Scenario:
     seq_len: int
     trainable_params: int
     stack: Stack
+    lengths: Lengths | None  # real lengths of the samples, None = every row is full
     stated: dict[str, str]  # what was assumed rather than said: name to reason
 
 
@@ -41,12 +43,14 @@ def scenario(run: Run, *, model: Model | None = None) -> Scenario:
     A `model` at hand is taken instead of the one that `run.model` names.
     """
     run.require_plannable()
-    model = model or _model(run)
-    part = _accelerator(run)
     stated: dict[str, str] = {}
+    model = _checked_model(run, model)
+    part = _accelerator(run, stated)
     count = run.hardware.count or 1
     per_node = _per_node(run, part, count, stated)
+    part = completed(run, part, per_node, stated)
     name, rate = _network(run, part, count, per_node, stated)
+    seq_len = _seq_len(run, model)
     return Scenario(
         run=run,
         model=model,
@@ -55,48 +59,43 @@ def scenario(run: Run, *, model: Model | None = None) -> Scenario:
         devices_per_node=per_node,
         network_bytes_per_second=rate,
         network_name=name,
-        seq_len=_seq_len(run, model),
+        seq_len=seq_len,
         trainable_params=_trainable(run, model),
-        stack=_stack(run, model, stated),
+        stack=_stack(run, model, part, stated),
+        lengths=lengths_of(run.data, seq_len),
         stated=stated,
     )
 
 
-def _model(run: Run) -> Model:
+def _checked_model(run: Run, model: Model | None) -> Model:
+    """The model, after refusing what a run says that no plan takes into account yet."""
     from planner.models import load_model
 
-    return load_model(run.model or "")
+    model = model or load_model(run.model or "")
+    if run.data.input_shape is not None:
+        remedy = f"{model.name} is a transformer: leave it out, say data.seq_len"
+        raise PlannerError("data.input_shape", list(run.data.input_shape), remedy)
+    if run.hardware.profile is not None:
+        remedy = "measured profiles are not read yet: leave it out, the plan rests on published data"
+        raise PlannerError("hardware.profile", run.hardware.profile, remedy)
+    return model
 
 
-def _accelerator(run: Run) -> Accelerator:
+def _accelerator(run: Run, stated: dict[str, str]) -> Accelerator:
     try:
-        part = hardware_db.accelerator(run.hardware.sku or "")
+        match = hardware_db.resolve(run.hardware.sku or "")
     except hardware_db.HardwareError as error:
         raise PlannerError("hardware.sku", run.hardware.sku, error.remedy) from None
-    _check_formats(run, part)
-    return part
-
-
-def _check_formats(run: Run, part: Accelerator) -> None:
-    """Refuse a precision that the part cannot compute in, or whose rate nobody stated."""
-    precision = run.training.precision
-    for number_format in {MATMUL[precision], ATTENTION[precision]}:
-        support = part.supports(number_format)
-        if support == "unsupported":
-            usable = [word for word in ("bf16", "fp16", "fp32") if part.supports(word) == "native"]
-            remedy = f"{part.sku_id} has no {number_format} units: use {' or '.join(usable)}"
-            if number_format == "fp8" and part.vendor == "nvidia":
-                remedy += " (FP8 needs compute capability 8.9)"
-            raise PlannerError("training.precision", precision, remedy)
-        rate = part.peak("fp32" if support == "emulated" else number_format)
-        if rate is None:
-            remedy = f"the {number_format} rate of {part.sku_id} is not known: use another precision"
-            raise PlannerError("training.precision", precision, remedy)
+    if match.note:
+        stated["sku"] = f"{run.hardware.sku} read as {match.sku_id}: {match.note}"
+    return hardware_db.accelerator(match.sku_id)
 
 
 def _per_node(run: Run, part: Accelerator, count: int, stated: dict[str, str]) -> int:
     if run.hardware.per_node:
         per_node = min(run.hardware.per_node, count)
+        if per_node < run.hardware.per_node:
+            stated["per_node"] = f"{count} of the {run.hardware.per_node} accelerators of a node"
         if count % per_node:
             remedy = f"must divide hardware.count {count}"
             raise PlannerError("hardware.per_node", run.hardware.per_node, remedy)
@@ -126,8 +125,9 @@ def _network(
     except hardware_db.HardwareError as error:
         raise PlannerError("hardware.interconnect", name, error.remedy) from None
     if network is None or network.device_bytes_per_second is None:
-        remedy = f"no usual network is known for {part.sku_id}: say Gbit/s per accelerator"
-        raise PlannerError("hardware.interconnect", None, remedy)
+        which = f"no {name} network" if name else "no usual network"
+        remedy = f"{which} is known for {part.sku_id}: say Gbit/s per accelerator, such as 400"
+        raise PlannerError("hardware.interconnect", name, remedy)
     if run.hardware.interconnect is None:
         stated["interconnect"] = "the usual fabric of that machine"
     gbit = network.device_bytes_per_second * 8 / 1e9
@@ -153,21 +153,26 @@ def _trainable(run: Run, model: Model) -> int:
     return lora_params(model, lora.rank, lora.targets, lora.trainable)
 
 
-def _stack(run: Run, model: Model, stated: dict[str, str]) -> Stack:
+def _stack(run: Run, model: Model, part: Accelerator, stated: dict[str, str]) -> Stack:
     if run.training.stack:
         return stack(run.training.stack)
-    name = usual_stack(run, model)
+    name = usual_stack(run, model, part)
     stated["stack"] = f"{name}, usual for this kind of run"
     return stack(name)
 
 
-def usual_stack(run: Run, model: Model) -> str:
+LARGE = 2e10  # parameters from which pre-training usually needs more than sharding
+
+
+def usual_stack(run: Run, model: Model, part: Accelerator) -> str:
     """The software that such a run usually uses, when nothing is said."""
     layout = run.training.layout
+    if part.vendor == "google":
+        return "maxtext"
     if layout and (layout.tp > 1 or layout.pp > 1 or layout.ep > 1):
         return "megatron"
-    if run.training.task != "pretrain":
+    if run.training.task != "pretrain" or model.kind != "decoder":
         return "hf-trainer"
     experts = any(block.num_experts for block in model.blocks)
-    large = model.params_total > 2e10 or experts
+    large = model.params_total > LARGE or experts
     return "megatron" if large and (run.hardware.count or 1) > 1 else "torchtitan"

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from planner.engine.configuration import Configuration
 from planner.engine.formats import ATTENTION
+from planner.planning.limits import unchecked
+from planner.planning.outline import Outline
+from planner.planning.phases import host_bytes
+from planner.planning.precision import advised_precision
 from planner.planning.result import Throughput
 from planner.planning.scenario import Scenario
+from planner.quantities import show_bytes
 
 BF16_FAMILIES = ("t5", "mt5", "umt5", "gemma", "gemma2", "gemma3", "gemma3_text", "longt5")
+LOW_GOODPUT = 0.5  # share of useful time under which a run is mostly lost to failures
 LATE_REPEATS = 40  # epochs, from which repeated data brings nothing (Muennighoff et al. 2023)
 
 
-def warnings_of(
-    each: Scenario, configuration: Configuration, throughput: Throughput
-) -> list[str]:
+def warnings_of(bones: Outline, throughput: Throughput) -> list[str]:
     """Everything a careful colleague would say about this configuration."""
+    each, configuration = bones.scenario, bones.configuration
     found = [
         *each.model.warnings,
         *_formats(each, configuration),
+        *_attention(each, configuration),
         *_layout(each, configuration),
         *_lengths(each, configuration),
+        *_running(bones),
+        *unchecked(bones),
         *_rates(throughput),
     ]
     return list(dict.fromkeys(found))
@@ -29,18 +37,15 @@ def _formats(each: Scenario, configuration: Configuration) -> list[str]:
     part, found = each.accelerator, []
     number_format = ATTENTION[configuration.precision]
     if part.supports(number_format) == "emulated":
-        if part.compute_capability is not None and part.compute_capability >= (7, 0):
-            remedy = "use fp16 with loss scaling"
-        else:
-            remedy = "use fp32 or fp16"
+        native = " (native from compute capability 8.0)" if part.compute_capability else ""
         found.append(
-            f"{number_format} is emulated on {part.sku_id} (native from compute capability 8.0): "
-            f"{remedy}"
+            f"{number_format} is emulated on {part.sku_id}{native}: use "
+            f"{advised_precision(part).words}"
         )
     if configuration.precision == "fp16" and _bf16_model(each):
         found.append(
             f"{each.model.name} was trained in bf16: its activations overflow fp16 (above 65,504) "
-            "and give NaN; use bf16 on an accelerator that has it, or fp32"
+            f"and give NaN; {_without_overflow(each)}"
         )
     if configuration.precision == "pure-bf16" and configuration.task == "pretrain":
         found.append("pure bf16 has no FP32 master weights: small updates are lost in long runs")
@@ -48,6 +53,44 @@ def _formats(each: Scenario, configuration: Configuration) -> list[str]:
         found.append(
             f"{configuration.precision} speeds up matrix products; it does not shrink memory by "
             "itself"
+        )
+    return found
+
+
+def _without_overflow(each: Scenario) -> str:
+    part = each.accelerator
+    if part.supports("bf16") == "native":
+        return "use bf16"
+    return (
+        f"use fp32 on {part.sku_id} (twice the memory, no tensor cores) or an accelerator with bf16"
+    )
+
+
+def _attention(each: Scenario, configuration: Configuration) -> list[str]:
+    capability = each.accelerator.compute_capability
+    if configuration.attention == "flash" and capability and capability < (8, 0):
+        return [
+            f"flash attention needs compute capability 8.0: on {each.accelerator.sku_id} another "
+            "memory-efficient kernel must stand in, or attention keeps every score"
+        ]
+    return []
+
+
+def _running(bones: Outline) -> list[str]:
+    """What happens outside a step: goodput, the host's memory, the disk."""
+    each, run, found = bones.scenario, bones.run, []
+    if run.goodput < LOW_GOODPUT and run.parts["failures"] > run.parts["startup"]:
+        found.append(
+            f"only {run.goodput:.0%} of the time makes progress: failures of "
+            f"{each.num_devices:,} accelerators cost the rest"
+        )
+    if bones.step.bottleneck == "input":
+        waiting = bones.step.parts["input"] / bones.step.seconds
+        found.append(f"the data loader sets the pace: accelerators wait {waiting:.0%} of the time")
+    host, given = host_bytes(bones.batch, bones.configuration), each.run.hardware.host_memory
+    if host is not None and given is not None and host > given:
+        found.append(
+            f"offload needs {show_bytes(host)} of host memory a node: {show_bytes(given)} are there"
         )
     return found
 
@@ -99,7 +142,15 @@ def _lengths(each: Scenario, configuration: Configuration) -> list[str]:
             "with accumulation, weight the loss by tokens, not by micro-batches, or unequal "
             "lengths change the result"
         )
-    return found
+    return found + _cut(each)
+
+
+def _cut(each: Scenario) -> list[str]:
+    """Samples longer than a row, and rows that are mostly padding."""
+    lengths = each.lengths
+    if lengths is None or lengths.packed or not lengths.cut_share:
+        return []
+    return [f"{lengths.cut_share:.1%} of the samples are cut at {each.seq_len} tokens"]
 
 
 def _rates(throughput: Throughput) -> list[str]:

@@ -28,8 +28,12 @@ class RunLength:
         return self.steps * accumulation
 
 
-def run_length(data: Data, *, seq_len: int, global_batch: int) -> RunLength:
+def run_length(
+    data: Data, *, seq_len: int | Fraction, global_batch: int | Fraction
+) -> RunLength:
     """Steps that `data` takes at `global_batch` sequences of `seq_len` tokens per step.
+
+    Both may be means, as fractions: of real lengths, and of the samples in packed rows.
 
     A step is one optimizer update of the whole global batch, whatever share of it is accumulated
     or lies on other devices. Raises PlannerError when `data` does not say how much to train.
@@ -53,10 +57,10 @@ def run_length(data: Data, *, seq_len: int, global_batch: int) -> RunLength:
     )
 
 
-def _amount(data: Data, seq_len: int) -> tuple[Fraction, Fraction]:
+def _amount(data: Data, seq_len: int | Fraction) -> tuple[Fraction, Fraction]:
     """Tokens and samples of the whole run, exact."""
     if data.tokens is not None:
-        return Fraction(data.tokens), Fraction(data.tokens, seq_len)
+        return Fraction(data.tokens), Fraction(data.tokens) / seq_len
     if data.samples is not None:
         return Fraction(data.samples * seq_len), Fraction(data.samples)
     if data.epochs is not None:
@@ -70,9 +74,9 @@ def _amount(data: Data, seq_len: int) -> tuple[Fraction, Fraction]:
     raise PlannerError("data.tokens", None, "say how much to train: tokens, samples or epochs")
 
 
-def _unique_tokens(data: Data, seq_len: int) -> int | None:
+def _unique_tokens(data: Data, seq_len: int | Fraction) -> int | None:
     if data.unique_tokens is not None:
         return data.unique_tokens
     if data.dataset_samples is not None:
-        return data.dataset_samples * seq_len
+        return round(data.dataset_samples * seq_len)
     return data.dataset_tokens

@@ -1,0 +1,252 @@
+"""`forerun plan` for a person to read: the answer first, then what it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from planner.cli.bars import bars, line, paint
+from planner.cli.output import warn
+from planner.quantities import (
+    show_bytes,
+    show_carbon,
+    show_count,
+    show_duration,
+    show_energy,
+    show_flops,
+    show_interval,
+    show_percent,
+    show_rate,
+    show_usd,
+    show_whole,
+)
+
+if TYPE_CHECKING:
+    from planner.planning.plan import Planned
+    from planner.planning.result import Plan
+
+_VERDICTS = {
+    "fits": ("FITS", "green"),
+    "uncertain": ("MAY NOT FIT", "yellow"),
+    "does-not": ("DOES NOT FIT", "red"),
+}
+_LAYOUT_WORDS = ("tp", "pp", "cp", "ep", "dp")
+
+
+def show(made: Planned, answer: dict[str, Any]) -> None:
+    """Print a plan; warnings go to standard error."""
+    plan = made.plan
+    sections = [
+        _headline(plan),
+        _limits(plan),
+        _shortfall(plan),
+        _setting(plan),
+        _step(plan),
+        _memory(plan),
+        _run(plan),
+        _evidence(plan),
+        _advice(plan),
+        _reported(answer.get("reported")),
+        _explained(answer.get("explain")),
+    ]
+    print("\n\n".join("\n".join(lines) for lines in map(list, sections) if lines))
+    for text in plan.warnings:
+        warn(text)
+
+
+def _headline(plan: Plan) -> Iterator[str]:
+    word, colour = _VERDICTS[plan.verdict]
+    chosen, run, cost, energy = plan.chosen, plan.run, plan.cost, plan.energy
+    yield paint(f"{plan.model.name} on {chosen['count']:,} x {chosen['sku']}", "bold")
+    peak = show_interval(show_bytes, plan.memory.peak_bytes, plan.memory.low, plan.memory.high)
+    capacity = show_bytes(plan.memory.capacity_bytes)
+    chance = f"{word}, probability {show_percent(plan.fit_probability)}"
+    yield line("memory", f"{peak} of {capacity}: {paint(chance, colour)}")
+    took = show_interval(show_duration, run.seconds, run.low, run.high)
+    yield line("time", f"{took}: {show_whole(run.steps, 'steps')} of {_step_time(plan)}")
+    yield line("cost", _cost(plan))
+    if energy.kwh is None:
+        yield line("energy", f"unknown: {energy.reason}")
+    else:
+        kwh = show_interval(show_energy, energy.kwh, energy.low, energy.high)
+        yield line("energy", f"{kwh}, {show_carbon(energy.kgco2e)} ({energy.grid})")
+    yield line("loss", _loss(plan))
+    assert cost.usd is None or cost.provider, "a price names its provider"
+
+
+def _step_time(plan: Plan) -> str:
+    return show_duration(plan.step.seconds)
+
+
+def _cost(plan: Plan) -> str:
+    cost = plan.cost
+    if cost.usd is None:
+        return f"unknown: {cost.reason}"
+    total = show_interval(show_usd, cost.usd, cost.low, cost.high)
+    note = f"; {cost.price_note}" if cost.price_note else ""
+    hourly = show_usd(cost.per_device_hour)
+    return f"{total} at {hourly} per device-hour, {cost.provider}, {cost.price_date}{note}"
+
+
+def _loss(plan: Plan) -> str:
+    loss = plan.loss
+    if loss.value is None:
+        return f"unknown: {loss.reason}"
+    value = f"{loss.value:.2f} ({loss.low:.2f} to {loss.high:.2f}) nats/token by {loss.law}"
+    best = loss.optimum
+    if best is None:
+        return value
+    split = f"{show_count(best['params'])} parameters on {show_count(best['tokens'])} tokens"
+    return f"{value}; this compute serves {split} best ({best['loss']:.2f})"
+
+
+def _limits(plan: Plan) -> Iterator[str]:
+    """Which limits of the run are kept."""
+    kept = {
+        "deadline": plan.run.finish_by_deadline,
+        "budget": plan.cost.within_budget,
+        "energy budget": plan.energy.within_budget,
+    }
+    for name, held in kept.items():
+        if held is not None:
+            yield line(name, paint("kept", "green") if held else paint("BROKEN", "red"), column=15)
+
+
+def _shortfall(plan: Plan) -> Iterator[str]:
+    short = plan.shortfall
+    if short is None:
+        return
+    if short["bytes"] is not None:
+        yield paint(f"Short of memory by {show_bytes(short['bytes'])} on each device", "red")
+    for broken in short["violated"]:
+        amounts = f"{_amount(broken, 'needed')}, {_amount(broken, 'allowed')} allowed"
+        yield line(broken["limit"], f"{amounts} ({broken['factor']:,.3g} times)", column=12)
+    nearest = short["nearest"]
+    if nearest:
+        label = "nearest that fits" if short["bytes"] is not None else "nearest to the limits"
+        yield line(label, _nearest(nearest), column=len(label) + 2)
+    elif short["bytes"] is not None:
+        yield line("nearest", "no change that was tried fits", column=9)
+    for other in short["alternatives"]:
+        yield line("or", _nearest(other), column=4)
+    yield from _relax(short["relax"])
+
+
+def _relax(rows: list[dict[str, Any]]) -> Iterator[str]:
+    for row in rows:
+        enough = "that alone is enough" if row["alone"] else "not enough alone"
+        step = f"{row['limit']} from {_amount(row, 'from')} to {_amount(row, 'to')}: {enough}"
+        yield line("relax", step, column=7)
+
+
+def _amount(row: dict[str, Any], name: str) -> str:
+    value = row[name]
+    if row["unit"] == "USD":
+        return show_usd(value)
+    return show_energy(value) if row["unit"] == "kWh" else show_duration(value * 86_400)
+
+
+def _nearest(row: dict[str, Any]) -> str:
+    parts = [
+        f"{show_bytes(row['peak_bytes'])} of {show_bytes(row['capacity_bytes'])}",
+        f"step {show_duration(row['seconds'])}",
+        f"run {show_duration(row['run_seconds'])}",
+    ]
+    if row["usd"] is not None:
+        parts.append(show_usd(row["usd"]))
+    return f"{row['change']}: {', '.join(parts)}"
+
+
+def _setting(plan: Plan) -> Iterator[str]:
+    """The configuration, and why the planner chose what it did."""
+    chosen = plan.chosen
+    layout = chosen["layout"]
+    degrees = " ".join(f"{name} {layout[name]}" for name in _LAYOUT_WORDS if layout[name] > 1)
+    sharding = "" if layout["sharding"] == "none" else f", sharding {layout['sharding']}"
+    yield paint("Settings", "bold")
+    batch = (
+        f"{chosen['global_batch']:,} sequences = micro-batch {chosen['micro_batch']} x "
+        f"accumulation {chosen['accumulation']} x dp {layout['dp']}, "
+        f"{show_count(chosen['tokens_per_step'], 'tokens')} a step"
+    )
+    yield line("batch", batch)
+    yield line("layout", f"{degrees or 'one device'}{sharding}; {chosen['interconnect']}")
+    words = ("precision", "optimizer", "recompute", "attention", "loss", "compile", "offload")
+    yield line("training", ", ".join(f"{w} {chosen[w]}" for w in words if chosen[w] != "none"))
+    yield line("stack", chosen["stack"])
+    if chosen["by_planner"]:
+        names = ", ".join(name.replace("_", " ") for name in chosen["by_planner"])
+        compared = f" (fastest that fits of {chosen['compared']:,})" if _searched(chosen) else ""
+        yield line("chosen", f"by the planner: {names}{compared}")
+    for name, reason in chosen["reasons"].items():
+        yield line("", f"{name.replace('_', ' ')}: {reason}")
+
+
+def _searched(chosen: dict[str, Any]) -> bool:
+    return bool(chosen["compared"] > 1)
+
+
+def _step(plan: Plan) -> Iterator[str]:
+    step, rate = plan.step, plan.throughput
+    took = show_interval(show_duration, step.seconds, step.low, step.high)
+    yield paint(f"Step {took}", "bold")
+    speed = f"{show_rate(rate.tokens_per_second, 'tokens')}, "
+    speed += f"{show_rate(rate.tokens_per_second_per_device, 'tokens')} per device, "
+    speed += f"{show_flops(rate.tflops_per_device * 1e12, per_second=True)} per device, "
+    speed += f"MFU {show_percent(rate.mfu)}, HFU {show_percent(rate.hfu)} of "
+    speed += show_flops(rate.peak_tflops * 1e12, per_second=True)
+    yield line("", speed, column=0)
+    if step.bottleneck == "input":
+        yield line("", "the data loader sets the pace", column=0)
+    yield from bars(step.parts, show_duration, whole=step.seconds)
+
+
+def _memory(plan: Plan) -> Iterator[str]:
+    memory = plan.memory
+    full = f"{show_bytes(memory.peak_bytes)} of {show_bytes(memory.capacity_bytes)}"
+    yield paint(f"Memory {full} on the fullest device", "bold")
+    yield from bars(memory.parts, show_bytes, whole=max(memory.capacity_bytes, memory.peak_bytes))
+    extra = [f"checkpoint {show_bytes(memory.checkpoint_bytes)} on disk"]
+    if memory.host_bytes_per_node is not None:
+        extra.append(f"host memory {show_bytes(memory.host_bytes_per_node)} a node")
+    saving = memory.phases.get("saving_full_checkpoint")
+    if saving is not None and saving > memory.capacity_bytes:
+        extra.append(f"gathering a whole checkpoint on one device takes {show_bytes(saving)}")
+    yield line("", "; ".join(extra), column=0)
+
+
+def _run(plan: Plan) -> Iterator[str]:
+    run = plan.run
+    took = f"Run {show_duration(run.seconds)}, {show_count(run.device_hours)} device-hours"
+    yield paint(f"{took}, {show_percent(run.goodput)} of it progress", "bold")
+    yield from bars(run.parts, show_duration, whole=run.seconds)
+    epochs = f", {run.epochs:.3g} epochs" if run.epochs else ""
+    yield line("", f"{show_count(run.tokens, 'tokens')} in {run.steps:,} steps{epochs}", column=0)
+    if plan.stop and plan.stop["within_run"]:
+        at = f"from {show_count(plan.stop['tokens'], 'tokens')} on {plan.stop['rule']}"
+        yield line("stop?", at)
+
+
+def _evidence(plan: Plan) -> Iterator[str]:
+    yield line("Evidence", f"{plan.evidence.grade}: {'; '.join(plan.evidence.reasons)}", indent=0)
+
+
+def _advice(plan: Plan) -> Iterator[str]:
+    if plan.advice:
+        yield paint("Advice", "bold")
+    column = max((len(row["change"]) for row in plan.advice), default=0) + 2
+    for row in plan.advice:
+        yield line(row["change"], row["effect"], column=column)
+
+
+def _reported(reported: dict[str, Any] | None) -> Iterator[str]:
+    if reported:
+        yield line("Reported", reported["says"], indent=0)
+
+
+def _explained(sections: list[dict[str, Any]] | None) -> Iterator[str]:
+    for section in sections or ():
+        yield paint(section["title"], "bold")
+        for each in section["lines"]:
+            yield line("", each, column=0)
+        yield ""

@@ -1,0 +1,74 @@
+"""The whole configuration in words, with what was chosen for the user and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planner.planning.outline import Outline
+
+
+def chosen_of(bones: Outline) -> dict[str, Any]:
+    """Everything that is decided; `by_planner` names what the run had left open."""
+    each, made = bones.scenario, bones.configuration
+    layout = {name: getattr(made, name) for name in ("tp", "pp", "cp", "ep", "dp", "sharding")}
+    layout |= {"interleave": made.interleave, "sequence_parallel": made.sequence_parallel}
+    return {
+        "sku": made.sku,
+        "count": made.num_devices,
+        "per_node": made.devices_per_node,
+        "interconnect": each.network_name,
+        "micro_batch": made.micro_batch,
+        "accumulation": made.accumulation,
+        "global_batch": made.global_batch,
+        "tokens_per_step": round(made.global_batch * _tokens_per_row(bones)),
+        "seq_len": made.seq_len,
+        "lengths": _lengths(bones),
+        "layout": layout,
+        "task": made.task,
+        "precision": made.precision,
+        "optimizer": made.optimizer,
+        "recompute": made.recompute,
+        "attention": made.attention,
+        "loss": made.loss,
+        "compile": made.compile,
+        "offload": made.offload,
+        "stack": made.stack,
+        "by_planner": _by_planner(bones),
+        "reasons": {**each.stated, **bones.pool.reasons},
+        "compared": bones.choice.count,
+    }
+
+
+def _by_planner(bones: Outline) -> list[str]:
+    training = bones.scenario.run.training
+    left_open = {
+        "layout": training.layout is None,
+        "micro_batch": training.micro_batch is None,
+        "accumulation": training.accumulation is None,
+        "global_batch": training.global_batch is None,
+        "loss": training.loss is None,
+        "stack": training.stack is None,
+    }
+    return [name for name, was_open in left_open.items() if was_open]
+
+
+def _tokens_per_row(bones: Outline) -> float:
+    lengths = bones.scenario.lengths
+    return lengths.tokens_per_row if lengths else float(bones.configuration.seq_len)
+
+
+def _lengths(bones: Outline) -> dict[str, Any] | None:
+    """Real lengths and what a row costs; None where every row is full."""
+    lengths, made = bones.scenario.lengths, bones.configuration
+    if lengths is None:
+        return None
+    import numpy as np
+
+    computed = float(lengths.row_tokens(np.array([made.micro_batch * made.dp]))[0])
+    return {
+        "packing": lengths.packing,
+        "mean_tokens": lengths.mean,
+        "computed_tokens_per_row": computed,
+        "padding_share": max(1 - lengths.tokens_per_row / computed, 0.0),
+        "cut_share": lengths.cut_share,
+    }

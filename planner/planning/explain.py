@@ -1,0 +1,24 @@
+"""The formulas of a plan with its numbers put in, as lines of text under titles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planner.planning.explain_memory import memory_lines
+from planner.planning.explain_run import cost_lines, energy_lines, run_lines
+from planner.planning.explain_step import layer_lines, machine_lines, step_lines
+from planner.planning.outline import Outline
+
+
+def explained(bones: Outline) -> list[dict[str, Any]]:
+    """Sections of `title` and `lines`, from the machine's rates to the bill."""
+    sections = {
+        "The machine's sustained rates": machine_lines(bones),
+        "One layer, one micro-batch, forward": layer_lines(bones),
+        "One optimizer step": step_lines(bones),
+        "Memory of the fullest device": memory_lines(bones),
+        "The run": run_lines(bones),
+        "Cost": cost_lines(bones),
+        "Energy and carbon": energy_lines(bones),
+    }
+    return [{"title": title, "lines": list(lines)} for title, lines in sections.items()]

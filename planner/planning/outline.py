@@ -1,0 +1,114 @@
+"""The bones of a plan: the chosen candidate with its step, run, cost and energy.
+
+Advice and the search for a plan that fits compare many of these; only one becomes a whole plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from planner.engine.batch import Batch
+from planner.engine.configuration import Configuration
+from planner.engine.constants import Constants, constants
+from planner.planning.candidates import Candidates, candidates, single
+from planner.planning.choose import Choice, choose
+from planner.planning.doubts import doubts_of
+from planner.planning.intervals import Spread, memory_spread, time_spread
+from planner.planning.length import loader_seconds, run_part
+from planner.planning.money import cost_of, energy_of
+from planner.planning.phases import checkpoint_bytes
+from planner.planning.result import CostPart, EnergyPart, RunPart, StepPart
+from planner.planning.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """One run, chosen and evaluated. Memory in bytes on the fullest device."""
+
+    scenario: Scenario
+    pool: Candidates
+    choice: Choice
+    batch: Batch  # of one: the chosen candidate
+    doubts: tuple[str, ...]
+    memory_spread: Spread
+    peak_bytes: float
+    capacity_bytes: float
+    checkpoint_bytes: float
+    step: StepPart
+    run: RunPart
+    cost: CostPart
+    energy: EnergyPart
+
+    @property
+    def configuration(self) -> Configuration:
+        return self.choice.configuration
+
+    @property
+    def fits(self) -> bool:
+        """By the best estimate."""
+        return self.choice.fits
+
+    @property
+    def fit_probability(self) -> float:
+        return self.memory_spread.below(self.peak_bytes, self.capacity_bytes)
+
+
+def outline(each: Scenario) -> Outline:
+    """Choose what `each` leaves open and evaluate it. Raises PlannerError."""
+    return outlined(each, constants())
+
+
+def outlined(each: Scenario, c: Constants) -> Outline:
+    """As `outline`, under given constants."""
+    doubts = doubts_of(each)
+    time, memory = time_spread(doubts), memory_spread(doubts)
+    pool = candidates(each)
+    choice = choose(pool, memory, c)
+    one = pool.batch if pool.batch.size == 1 else single(choice.configuration, each)
+    step = step_part(each, choice, time)
+    saved = checkpoint_bytes(one)
+    run = run_part(each, choice.configuration, step, saved)
+    return Outline(
+        scenario=each,
+        pool=pool,
+        choice=choice,
+        batch=one,
+        doubts=doubts,
+        memory_spread=memory,
+        peak_bytes=float(choice.evaluation.peak[choice.index]),
+        capacity_bytes=float(choice.evaluation.capacity[choice.index]),
+        checkpoint_bytes=saved,
+        step=step,
+        run=run,
+        cost=cost_of(each, run),
+        energy=energy_of(each, run),
+    )
+
+
+def step_part(each: Scenario, choice: Choice, spread: Spread) -> StepPart:
+    """The step of the chosen candidate: its parts, and the wait for the data loader if there is."""
+    parts = named_parts(choice.evaluation.step, choice.index)
+    device, loader = sum(parts.values()), loader_seconds(each, choice.configuration)
+    parts["input"] = max(loader - device, 0.0)
+    low, high = spread.bounds(device)
+    return StepPart(
+        seconds=sum(parts.values()),
+        low=max(low, loader),
+        high=max(high, loader),
+        parts=parts,
+        bottleneck="input" if loader > device else "gpu",
+    )
+
+
+def named_parts(record: Any, index: int) -> dict[str, float]:
+    """One candidate's value of every array of a record, by name."""
+    return {item.name: at(getattr(record, item.name), index) for item in fields(record)}
+
+
+def at(value: Any, index: int) -> float:
+    """One candidate's value of an array that may be shared by all."""
+    array = np.ravel(value)
+    return float(array[index if array.size > 1 else 0])
