@@ -57,6 +57,7 @@ class Stack:
     cuda_graphs: bool
     kernels: str  # KERNELS: norm, rotary, activation
     launch: str  # LAUNCHES: what launches the kernels
+    implementation: str  # engine/data/implementations.toml: the code of model and loss
     meter: str  # METERS: what its printed peak memory counts
     meter_unit: str  # UNITS
     counting: str  # what its printed throughput counts

@@ -43,6 +43,7 @@ class Configuration:
     stack: str = "pytorch-fsdp"  # a row of stacks.toml
     year: int = 2026  # of the software
     flash: str = ""  # generation of flash attention, stacks.FLASH_GENERATIONS; empty = the stack's
+    fp8_recipe: str = ""  # delayed | current-scaling | mxfp8 | blockwise | nvfp4; "" = not said
     dispatcher: str = "alltoall"  # of tokens to experts: alltoall | deepep | hybridep
     expert_overlap: bool = False  # expert exchange runs beside compute of other micro-batches
     cuda_graphs: str | None = None  # none | partial | full; None = the stack's

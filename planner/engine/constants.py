@@ -15,6 +15,7 @@ class Constants:
     """Numbers that measurements decide. Each has its interval and origin in `data/constants.json`."""
 
     gemm_nvidia: float  # sustained fraction of the measured best matmul rate
+    gemm_quantised: float  # the same for FP8, FP4 and INT8 products, which draw less power
     gemm_amd: float
     gemm_tpu: float
     achievable_default: float  # best fraction of the dense peak where nobody measured it
@@ -57,15 +58,8 @@ class Constants:
     logit_bytes: float  # factor on the bytes per logit of the loss
     update_traffic: float  # factor on the optimizer's bytes per parameter
     accumulate_traffic: float  # factor on reading and writing the gradients once a micro-step
-    stream_tensors: float  # residual-width tensors that a layer with fused norms keeps
-    stream_tensors_eager: float  # the same where norms run as small kernels in FP32
-    selective_saving: float  # share of a layer's kept bytes that selective recomputation drops
-    logit_eager: float  # bytes per logit alive at the peak, FP32 copies
-    logit_fused: float
-    logit_chunked: float
-    logit_vocab_parallel: float
-    backward_working: float  # bytes of one layer's backward against what the layer keeps
-    reserve: float  # allocator: reserved against allocated
+    reserve: float  # allocator: reserved against allocated of what comes and goes in a step
+    reserve_varied: float  # the same where batches differ in length
     context_bytes: float  # driver context and libraries, outside the allocator
     communicator_bytes: float  # buffers of one communicator of several ranks
 

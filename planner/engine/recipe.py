@@ -20,6 +20,11 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 ADAPTER_TASKS = ("lora", "qlora")
 
+# scaling recipe -> passes against delayed scaling, which casts with last step's maximum; current
+# scaling reads once more for the maximum, block formats write scales, FP4 adds a transform
+QUANTISE = {"": 1.5, "delayed": 1.0, "current-scaling": 2.0, "mxfp8": 1.5, "blockwise": 1.5}
+QUANTISE |= {"nvfp4": 2.5}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
@@ -28,17 +33,18 @@ class Recipe:
     activation_bytes: Array  # bytes per activation element
     matmul_bytes: Array  # bytes per operand element of a large product
     quantised: Array  # 0 or 1: operands are cast down from the activation format
+    quantise_weight: Array  # passes over the operands to scale and cast them, delayed scaling = 1
     adapters: Array  # 0 or 1: the base weights are frozen, adapters train
     weight_bytes: Array  # per trainable parameter: the copy that the forward pass reads
     grad_bytes: Array  # per trainable parameter
     master_bytes: Array  # per trainable parameter: FP32 master weights
     moment_bytes: Array  # per trainable parameter: optimizer moments
     frozen_bytes: Array  # per frozen parameter inside linear layers
-    cast_bytes: Array  # per parameter: 16-bit copies that autocast keeps during a micro-step
     grad_shard_from: Array  # lowest sharding stage (1, 2, 3) that divides gradients
     reduce_bytes: Array  # per parameter, wire format of the gradient reduction
     update_traffic: Array  # bytes read and written per parameter by the optimizer step
     update_temporary: Array  # bytes per parameter that the optimizer step allocates for a moment
+    update_largest: Array  # the same per parameter of the largest tensor
     update_kernels: Array  # launches per parameter tensor of the optimizer step
     flash_generation: Array  # 1, 2, 3; vendor kernels count as 3
     vendor_attention: Array  # 0 or 1: cuDNN or Transformer Engine attention
@@ -81,10 +87,12 @@ def _row(configuration: Configuration, stack: Stack, states: States) -> dict[str
 def _formats(configuration: Configuration) -> dict[str, float]:
     matmul = MATMUL[configuration.precision]
     activation = ACTIVATION[configuration.precision]
+    quantised = BYTES[matmul] < BYTES[activation]
     return {
         "activation_bytes": BYTES[activation],
         "matmul_bytes": BYTES[matmul],
-        "quantised": float(BYTES[matmul] < BYTES[activation]),
+        "quantised": float(quantised),
+        "quantise_weight": QUANTISE[configuration.fp8_recipe] * float(quantised),
         "adapters": float(configuration.task in ADAPTER_TASKS),
     }
 

@@ -70,6 +70,7 @@ class Software:
     eager_logits: Array  # code of EAGER_LOGITS
     chunks: Array  # code of CHUNKS
     dequantised: Array  # frozen weights are decoded one matrix at a time
+    accumulates_in_product: Array  # gradients of weights are added by the product that makes them
 
 
 def softwares(configurations: Sequence[Configuration], stacks: Sequence[Stack]) -> Software:
@@ -185,6 +186,7 @@ def _gradients(code: Implementation) -> dict[str, float]:
         "main_gradients": float(code.buffers in ("main", "zero")),
         "bucketed_gradients": float(code.buffers == "buckets"),
         "zero_buckets": float(code.buffers == "zero"),
+        "accumulates_in_product": float(code.buffers == "main"),
         "gathered_units": code.gathered_units,
         "whole_at_load": float(code.whole_at_load),
         "varied_lengths": float(code.lengths == "varied"),

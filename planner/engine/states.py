@@ -6,21 +6,23 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from planner.engine.formats import BYTES
+from planner.engine.implementations import implementation
 
 if TYPE_CHECKING:
     from planner.engine.configuration import Configuration
     from planner.stacks import Stack
 
-NF4_BYTES = 0.5 + 0.0625 / 2 + 0.0005  # 4-bit values, 8-bit double-quantised scales of 64 (QLoRA)
+# 4-bit values, an 8-bit scale per 64 and an FP32 scale per 256 of those (Dettmers et al. 2023)
+NF4_BYTES = 0.5 + 1 / 64 + 4 / (64 * 256)
+# two 8-bit moments with an FP32 scale per 256 values each (Dettmers et al. 2022)
+ADAM8_BYTES = 2 * (1 + 4 / 256)
 STAGES = {"zero1": 1, "zero2": 2, "zero3": 3}
 
-# optimizer -> moments relative to Adam's two
+# optimizer -> moments relative to Adam's two; the others have their own rule
 MOMENTS = {
     "adamw": 1.0,
     "adamw-foreach": 1.0,
     "adamw-fused": 1.0,
-    "adamw8bit": 2.2 / 8,
-    "adafactor": 0.01,
     "lion": 0.5,
     "muon": 0.5,
     "soap": 2.0,
@@ -39,11 +41,11 @@ class States:
     master_bytes: float  # FP32 master weights beside a 16-bit copy
     moment_bytes: float
     frozen_bytes: float  # per frozen parameter of a linear layer
-    cast_bytes: float  # 16-bit copies of FP32 weights that autocast keeps for a micro-step
     grad_shard_from: float  # lowest ZeRO stage that divides gradients
     reduce_bytes: float  # wire format of the gradient reduction
     update_traffic: float  # bytes read and written by the optimizer step
     update_temporary: float  # bytes that the optimizer step allocates for a moment
+    update_largest: float  # the same, but for the largest tensor alone
     update_kernels: float  # launches per parameter tensor
 
     def numbers(self) -> dict[str, float]:
@@ -54,20 +56,19 @@ def states_of(configuration: Configuration, stack: Stack) -> States:
     """The bytes of one configuration: the stack's practice, changed by precision and optimizer."""
     optimizer = resolved_optimizer(configuration, stack)
     weight, grad, master, moment = _bytes(configuration, stack)
-    moment = moment * MOMENTS[optimizer]
-    mixed = configuration.precision not in ("fp32", "tf32", "pure-bf16")
-    own_copies = configuration.sharding in ("zero3", "hsdp")
+    moment = _moments(configuration, optimizer, moment)
+    stepped = master or weight
     return States(
         weight_bytes=weight,
         grad_bytes=grad,
         master_bytes=master,
         moment_bytes=moment,
         frozen_bytes=_frozen(configuration),
-        cast_bytes=2.0 if mixed and weight == 4 and not own_copies else 0.0,
         grad_shard_from=float(STAGES[stack.grad_shard_from]),
         reduce_bytes=_reduce_bytes(configuration, stack),
-        update_traffic=grad + weight + 2 * (master or weight) + 2 * moment,
-        update_temporary=weight_of_update(weight, master) if optimizer == "adamw-foreach" else 0.0,
+        update_traffic=grad + weight + 2 * stepped + 2 * moment,
+        update_temporary=_temporary(optimizer, stack, stepped, grad),
+        update_largest=_largest(optimizer, stepped),
         update_kernels=_update_kernels(optimizer),
     )
 
@@ -79,9 +80,31 @@ def resolved_optimizer(configuration: Configuration, stack: Stack) -> str:
     return configuration.optimizer
 
 
-def weight_of_update(weight: float, master: float) -> float:
-    """Bytes per parameter of the tensors that the optimizer updates."""
-    return master or weight
+def _moments(configuration: Configuration, optimizer: str, adam: float) -> float:
+    """Bytes per parameter; factored moments are a row and a column of each matrix."""
+    if optimizer == "adamw8bit":
+        return ADAM8_BYTES
+    if optimizer == "adafactor":
+        return 2 * 4 / configuration.model.hidden
+    return adam * MOMENTS[optimizer]
+
+
+def _temporary(optimizer: str, stack: Stack, stepped: float, grad: float) -> float:
+    """A foreach update holds the root of the second moment of all parameters at once.
+
+    DeepSpeed copies its 16-bit gradients, flattened and then in FP32, before its step.
+    """
+    copies = grad + 4.0 if stack.implementation == "deepspeed" and grad == 2 else 0.0
+    return copies + (stepped if optimizer == "adamw-foreach" else 0.0)
+
+
+def _largest(optimizer: str, stepped: float) -> float:
+    """A looping Adam holds two temporaries of a tensor; Muon orthogonalises in 16 bits."""
+    if optimizer == "adamw":
+        return 2 * stepped
+    if optimizer == "adafactor":
+        return 10.0 if stepped == 2 else 4.0
+    return stepped + 4.0 if optimizer in ("muon", "soap") else 0.0
 
 
 def _bytes(configuration: Configuration, stack: Stack) -> tuple[float, float, float, float]:
@@ -89,7 +112,10 @@ def _bytes(configuration: Configuration, stack: Stack) -> tuple[float, float, fl
     precision = configuration.precision
     if precision in ("fp32", "tf32"):
         return 4.0, 4.0, 0.0, 8.0
-    if precision == "pure-bf16":
+    adapters = configuration.task in ("lora", "qlora")
+    if adapters and implementation(stack.implementation).adapters != "model":
+        return 4.0, 4.0, 0.0, 8.0
+    if precision == "pure-bf16" or (adapters and stack.precision == "pure-bf16"):
         return 2.0, 2.0, 0.0, 4.0
     if stack.precision in ("pure-bf16", "fp32", "tf32"):
         return 4.0, 4.0, 0.0, 8.0  # mixed precision by autocast over FP32 weights

@@ -91,6 +91,10 @@ class StageWeights:
     frozen_outer_sharded: Array
     layer: Array  # parameters of the largest layer, gathered
     outer: Array  # embedding and output layer on this stage
+    layers_total: Array  # parameters of all layers on this stage
+    head: Array  # the output matrix, whether its own or tied, where this stage has it
+    down: Array  # the last matrix of a feed-forward network, or of all of a layer's experts
+    network: Array  # a layer's feed-forward network or experts
 
 
 def stage_weights(batch: Batch, stage: str) -> StageWeights:
@@ -105,6 +109,7 @@ def stage_weights(batch: Batch, stage: str) -> StageWeights:
     keep = np.where(adapters, 1.0, 0.0)
     expert_layer = blocks.expert_params / (parallel.tp * parallel.ep)
     dense_layer = (blocks.attention_params + blocks.ffn_params + blocks.shared_params) / parallel.tp
+    network = expert_layer + (blocks.ffn_params + blocks.shared_params) / parallel.tp
     return StageWeights(
         trainable=(dense + outer + expert) * train,
         trainable_sharded=((dense + outer) / degree + expert / expert_degree) * train,
@@ -114,7 +119,19 @@ def stage_weights(batch: Batch, stage: str) -> StageWeights:
         frozen_outer_sharded=outer / degree * keep,
         layer=np.max((expert_layer + dense_layer) * (blocks.count > 0), axis=0),
         outer=outer,
+        layers_total=dense + expert,
+        head=_head(batch, stage),
+        down=np.max(network * (blocks.count > 0) / (2 + blocks.gated), axis=0),
+        network=np.max(network * (blocks.count > 0), axis=0),
     )
+
+
+def _head(batch: Batch, stage: str) -> Array:
+    """Parameters of the output matrix on a stage, per device, (n,)."""
+    shape, parallel = batch.shape, batch.parallel
+    here = (parallel.pp == 1) | (stage == "last")
+    result: Array = np.where(here, shape.vocab * shape.hidden / parallel.tp, 0.0)
+    return result
 
 
 def stage_outer(batch: Batch, stage: str) -> Array:

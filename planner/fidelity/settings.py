@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from planner.engine import choices
+from planner.engine.adapters import ROLES
 from planner.engine.configuration import Configuration
 from planner.engine.model import Model
 from planner.fidelity.adapters import Adapter, adapter_params, usual_adapter
@@ -88,6 +89,7 @@ def read_configuration(
         optimizer=_optimizer(draft),
         offload=str(draft.practice.settings.get("offload", "none")),
         lora_rank=adapter.rank if adapter else 0,
+        lora_targets=_roles(draft, adapter),
         trainable_params=_trainable(draft, model, adapter),
         stack=stack.name,
         year=_year(draft),
@@ -156,6 +158,18 @@ def _adapter(draft: Draft, task: str) -> Adapter | None:
     if rank is None:
         draft.infer("lora_rank")
     return Adapter(rank=rank or usual.rank, targets=targets)
+
+
+def _roles(draft: Draft, adapter: Adapter | None) -> tuple[str, ...]:
+    """The adapted parts of a layer as the engine names them; adapter methods of litgpt have none."""
+    if adapter is None:
+        return ()
+    methods = {"adapter": ("prefix",), "adapter_v2": ("scale",)}
+    if draft.notes.adapter in methods:
+        return methods[draft.notes.adapter]
+    parts = {"qkv": ("q", "k", "v"), "mlp": ("gate", "up", "down")}
+    found = {role for target in adapter.targets for role in parts.get(target, (target,))}
+    return tuple(role for role in ROLES if role in found)
 
 
 def _trainable(draft: Draft, model: Model, adapter: Adapter | None) -> int | None:
