@@ -90,6 +90,8 @@ class Case:
             raise ValueError(f"{self.id}: {self.heads} heads do not share {self.kv_heads} kv_heads")
         if bool(self.n_experts) == bool(self.ffn_hidden):
             raise ValueError(f"{self.id}: give either ffn_hidden or n_experts")
+        if self.precision == "bf16-master" and self.lora_format == "fp32":
+            raise ValueError(f"{self.id}: FP32 adapters need no FP32 masters; lora_format = model")
         if self.n_experts and (self.tokens * self.top_k) % self.n_experts:
             raise ValueError(f"{self.id}: the tokens do not divide evenly among the experts")
 

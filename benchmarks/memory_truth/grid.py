@@ -296,6 +296,8 @@ def _draw(source: random.Random) -> dict[str, Any]:
         settings[name] = source.choice(WORDS[name])
     if source.random() < 0.2:
         settings.update(_draw_adapter(source), qkv="split")
+        if settings["precision"] == "bf16-master":
+            settings["lora_format"] = "model"
     elif source.random() < 0.2:
         settings.update(_draw_experts(source), biases=False, mlp_kind="swiglu")
     return settings

@@ -84,7 +84,8 @@ def _head_input(case: Case, backward: bool) -> float:
 def _head_forward(case: Case) -> float:
     logits = forward_logit_bytes(case)
     casts = weights.head_cast_bytes(case)
-    casts += _casts(case, case.layers)
+    frozen = case.task == "lora" and _is_recomputed(case)  # only trainable casts are cached
+    casts += 0 if frozen else _casts(case, case.layers)
     return _standing(case) + _layers(case) + _head_input(case, backward=False) + casts + logits
 
 
@@ -155,7 +156,7 @@ def _recomputed(case: Case) -> float:
     if case.recompute == "none":
         return 0
     if case.recompute == "selective-attention":
-        return max(0.0, whole - saved.layer_bytes(case))
+        return case.tokens * saved.recomputed_core_bytes_per_token(case)
     keeps_input = case.norm != "rmsnorm-eager" or saved.stream_bytes(case) == saved.FP32
     shared = case.tokens * saved.stream_bytes(case) * case.hidden if keeps_input else 0
     if case.recompute == "selective-ops":
@@ -168,8 +169,8 @@ def _ffn_back(case: Case) -> float:
     stream, compute = saved.stream_bytes(case), saved.compute_bytes(case)
     width = case.top_k * case.expert_hidden if case.n_experts else case.ffn_hidden
     inner = {"swiglu": 2, "gelu-composed": 2, "swiglu-fused": 1, "gelu": 1}[case.mlp_kind] * compute
-    if case.lora_targets == "all-linear" and case.lora_format == "fp32":
-        inner = max(inner, 2 * saved.FP32)
+    if case.lora_targets == "all-linear":  # gradients of base and adapter, and their sum
+        inner = max(inner, 2 * compute, _adapter_recompute(case))
     residual = case.hidden * stream * (2 if case.dropout else 1)
     down = weights.down_params(case) * _fresh_gradient_bytes(case)
     routed = case.top_k * case.hidden  # elements that experts return per token
@@ -181,6 +182,18 @@ def _ffn_back(case: Case) -> float:
     return max(weighted, at_product, _ffn_end(case, width, routed))
 
 
+def _adapter_recompute(case: Case) -> int:
+    """Bytes per element of the inner width while an FP32 adapter's output is added again.
+
+    Product, scaled product and sum are FP32 beside the base's output; later tensors are missing.
+    """
+    if not _is_recomputed(case) or not saved.casts_to_adapter(case):
+        return 0
+    later = {"swiglu": 3, "swiglu-fused": 1, "gelu-composed": 4, "gelu": 1}[case.mlp_kind]
+    compute = saved.compute_bytes(case)
+    return 3 * saved.FP32 + compute - later * compute - saved.FP32
+
+
 def _ffn_end(case: Case, width: int, read: int) -> float:
     """When its last matrix has its gradient: `read` elements per token went into the network."""
     stream, compute = saved.stream_bytes(case), saved.compute_bytes(case)
@@ -190,19 +203,22 @@ def _ffn_end(case: Case, width: int, read: int) -> float:
 
 
 def _attention_back(case: Case) -> float:
-    """The same while attention goes back: the feed-forward part is gone by then."""
-    ffn = case.tokens * saved.ffn_bytes_per_token(case)
-    stream, compute = saved.stream_bytes(case), saved.compute_bytes(case)
-    grads = _fresh_gradient_bytes(case) * weights.ffn_trainable_params(case)
-    narrow = case.hidden * stream + compute * case.heads * case.head_dim
-    return grads - ffn + case.tokens * (narrow + _score_gradients(case) * case.heads * case.seq_len)
+    """The same while attention goes back: the feed-forward part and its norm are gone by then."""
+    gone = saved.ffn_bytes_per_token(case) + saved.norm_bytes(case)
+    stream, query = saved.stream_bytes(case), case.heads * case.head_dim
+    if case.attention == "flash":  # gradients of the output, of q, k and v
+        heads = saved.compute_bytes(case) * 2 * (query + saved.kv_width(case))
+    else:  # values' gradient has replaced the values; the output is gone
+        heads = (
+            -saved.compute_bytes(case) * query + _score_gradients(case) * case.heads * case.seq_len
+        )
+    gradients = _fresh_gradient_bytes(case) * weights.ffn_trainable_params(case)
+    return gradients + case.tokens * (stream * case.hidden + heads - gone)
 
 
 def _score_gradients(case: Case) -> int:
     """Bytes per score above what composed attention keeps."""
     compute = saved.compute_bytes(case)
-    if case.attention == "flash":
-        return 0
     if case.attention == "sdpa-math":
         return 2 * saved.FP32
     wide = case.attention == "eager-fp32-softmax" or case.precision == "bf16-autocast"

@@ -79,6 +79,12 @@ def sum_adapters(case: Case, width: int, roles: tuple[str, ...], shared: bool) -
     return copies * adapter * width + len(adapted) * adapter * case.lora_rank
 
 
+def casts_to_adapter(case: Case) -> bool:
+    """Whether adapters read an FP32 copy of a 16-bit input."""
+    wide = case.precision in ("fp32", "bf16-autocast")
+    return case.lora_format == "fp32" and not wide
+
+
 def _attention(case: Case) -> float:
     roles = ("qkv",) if case.qkv == "fused" else ("q", "k", "v")
     inputs = linear_inputs(case, case.hidden, roles)
@@ -100,7 +106,16 @@ def _core(case: Case) -> float:
         return _passed_heads(case, cast=True) + compute * width + FP32 * case.heads
     if case.attention == "sdpa-math":
         return FP32 * 3 * width + FP32 * case.heads * case.seq_len
-    return compute * 3 * width + _scores(case) * case.heads * case.seq_len
+    # the batched product of several sequences needs copies, of one sequence takes views
+    heads = _passed_heads(case, cast=True) if case.micro_batch == 1 else compute * 3 * width
+    return heads + _scores(case) * case.heads * case.seq_len
+
+
+def recomputed_core_bytes_per_token(case: Case) -> float:
+    """What attention keeps beside the q, k and v that its checkpoint holds."""
+    if case.attention == "flash":
+        return FP32 * case.heads
+    return _core(replace(case, recompute="none"))
 
 
 def _passed_heads(case: Case, cast: bool = False) -> float:
@@ -171,17 +186,19 @@ def _experts(case: Case) -> float:
 
 
 def _selected_outputs(case: Case) -> float:
-    """Layer input, attention output, every second matrix product (biased ones are not counted)."""
+    """Layer input, attention output, every second matrix product."""
     compute = compute_bytes(case)
     attention = compute * case.heads * case.head_dim + FP32 * case.heads
     kept = attention if case.attention == "flash" else 0
-    if not case.biases:
-        kept += sum(compute * width for width in products(case)[::2])
+    kept += sum(compute * width for width in products(case)[::2])
     return stream_bytes(case) * case.hidden + kept
 
 
 def products(case: Case) -> list[float]:
-    """Output widths of a layer's matrix products in their order."""
+    """Output widths of a layer's matrix products in their order.
+
+    A linear layer with a bias is another operation (`addmm`), which the policy does not count.
+    """
     query, key = case.heads * case.head_dim, case.kv_heads * case.head_dim
     qkv = (
         [("qkv", query + 2 * key)]
@@ -193,7 +210,8 @@ def products(case: Case) -> list[float]:
     dense = [*inner, ("up", case.ffn_hidden), ("down", case.hidden)]
     widths: list[float] = []
     for role, width in [*qkv, ("o", case.hidden), *([] if case.n_experts else dense)]:
-        widths += [width, *_adapter_products(case, role, width)]
+        widths += [] if case.biases else [width]
+        widths += _adapter_products(case, role, width)
     return widths + (_expert_products(case) if case.n_experts else [])
 
 
