@@ -19,6 +19,7 @@ from ui.text import Words
 
 _STYLE = Path(__file__).parent / "style.css"
 _ASKED = "_asked"
+SIDEBAR_WIDTH = 340  # pixels; hidden at first on a narrow screen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +33,12 @@ class Asked:
 
 def configure() -> None:
     """The page's frame; the first thing that the application says."""
-    st.set_page_config(page_title="forerun", page_icon=":material/flight_takeoff:", layout="wide")
+    st.set_page_config(
+        page_title="forerun",
+        page_icon=":material/flight_takeoff:",
+        layout="wide",
+        initial_sidebar_state=SIDEBAR_WIDTH,
+    )
     st.html(_STYLE)
 
 

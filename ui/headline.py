@@ -17,14 +17,10 @@ from planner.quantities import (
     show_usd,
     show_whole,
 )
-from ui.text import Words
+from ui.text import Words, show_share
 
 VERDICTS = ("fits", "uncertain", "does-not")
-_ICONS = {
-    "fits": '<path d="M5 12.5l4.5 4.5L19 7.5"/>',
-    "uncertain": '<path d="M12 6v7.5M12 17.2v.6"/>',
-    "does-not": '<path d="M7 7l10 10M17 7L7 17"/>',
-}
+_ICONS = {"fits": "✓", "uncertain": "?", "does-not": "✕"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +68,22 @@ def _cost(plan: Plan, words: Words) -> Card:
     if cost.usd is None:
         return _unknown("cost", words("plan.cost"), cost.reason, words)
     value, interval = _split(words.show(show_usd, cost.usd, cost.low, cost.high))
-    price = words("plan.price", hour=show_usd(cost.per_device_hour), provider=cost.provider or "")
-    notes = [price, words("plan.price_date", date=cost.price_date)]
+    price = words("plan.price", hour=show_usd(cost.per_device_hour), date=cost.price_date)
+    notes = [price, _short(cost.provider or "")]
     if cost.within_budget is not None:
         notes.append(words("plan.budget_kept" if cost.within_budget else "plan.budget_passed"))
     return Card(
         name="cost", label=words("plan.cost"), value=value, interval=interval, notes=tuple(notes)
     )
+
+
+def _short(provider: str) -> str:
+    """A provider without its machine type, which the evidence names.
+
+    >>> _short("Nebius gpu-h100-sxm_8gpu-128vcpu-1600gb (on-demand)")
+    'Nebius (on-demand)'
+    """
+    return " ".join(word for word in provider.split() if not any(map(str.isdigit, word)))
 
 
 def _energy(plan: Plan, words: Words) -> Card:
@@ -144,15 +149,11 @@ def _verdict(plan: Plan, words: Words) -> str:
         for size in (held.low, held.peak_bytes, held.high, held.capacity_bytes)
     )
     interval = words.show(show_bytes, held.peak_bytes, held.low, held.high).partition(" (")[2]
-    chance = words("plan.chance", percent=show_percent(plan.fit_probability))
-    icon = (
-        '<svg viewBox="0 0 24 24" aria-hidden="true" fill="none" stroke="currentColor" '
-        f'stroke-width="3" stroke-linecap="round">{_ICONS[plan.verdict]}</svg>'
-    )
+    chance = words("plan.chance", percent=show_share(plan.fit_probability))
     return (
         f'<div class="fr-card fr-verdict fr-{plan.verdict}" data-figure="verdict">'
         f'<div class="fr-k">{escape(words("plan.memory"))}</div>'
-        f'<div class="fr-v"><span class="fr-icon">{icon}</span>'
+        f'<div class="fr-v"><span class="fr-icon" aria-hidden="true">{_ICONS[plan.verdict]}</span>'
         f"<span data-value>{escape(words.name('verdict', plan.verdict))}</span></div>"
         f'<div class="fr-i"><b data-used>{escape(verdict_line(plan, words))}</b> '
         f"({escape(interval)}</div>"
@@ -166,7 +167,8 @@ def _card(card: Card) -> str:
     interval = f'<div class="fr-i">({escape(card.interval)})</div>' if card.interval else ""
     notes = "".join(f'<div class="fr-s">{escape(note)}</div>' for note in card.notes if note)
     return (
-        f'<div class="fr-card" data-figure="{card.name}"><div class="fr-k">{escape(card.label)}</div>'
+        f'<div class="fr-card" data-figure="{card.name}">'
+        f'<div class="fr-k">{escape(card.label)}</div>'
         f'<div class="fr-v" data-value>{escape(card.value)}</div>{interval}{notes}</div>'
     )
 

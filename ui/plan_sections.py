@@ -14,7 +14,8 @@ from ui.charts.loss import loss_figure
 from ui.charts.parts import memory_stack, waterfall
 from ui.scenario import Scenario
 from ui.show import section
-from ui.text import Words
+from ui.table import to_html
+from ui.text import Words, show_share
 
 
 def draw(scenario: Scenario, plan: Plan, words: Words) -> None:
@@ -46,7 +47,7 @@ def step_takeaway(plan: Plan, words: Words) -> str:
     return words(
         "plan.step_takeaway",
         first=words.name("step", first),
-        share=show_percent(seconds / plan.step.seconds),
+        share=show_share(seconds / plan.step.seconds),
         step=words.number(show_duration(plan.step.seconds)),
     )
 
@@ -71,7 +72,7 @@ def memory_takeaway(plan: Plan, words: Words) -> str:
     return words(
         "plan.memory_takeaway",
         first=words.name("memory", first),
-        share=show_percent(size / held.peak_bytes),
+        share=show_share(size / held.peak_bytes),
         peak=show_bytes(held.peak_bytes),
         capacity=show_bytes(held.capacity_bytes),
     )
@@ -144,7 +145,7 @@ def _run(plan: Plan, words: Words) -> None:
     run = plan.run
     takeaway = words(
         "plan.run_takeaway",
-        share=show_percent(run.parts["training"] / run.seconds),
+        share=show_share(run.parts["training"] / run.seconds),
         time=words.number(show_duration(run.seconds)),
     )
     section(
@@ -170,8 +171,11 @@ def _chosen(plan: Plan, words: Words) -> None:
         title=words("plan.chosen_title"),
         takeaway=takeaway,
         figure=None,
-        table=plan_tables.chosen(plan, words),
+        table=plan_tables.chosen(plan, words, planner_only=True),
     )
+    title = words("plan.all_settings")
+    with st.expander(title):
+        st.html(to_html(plan_tables.chosen(plan, words), caption=title))
 
 
 def _numbers(plan: Plan, words: Words) -> None:

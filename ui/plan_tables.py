@@ -17,7 +17,7 @@ from planner.quantities import (
     show_whole,
 )
 from ui.table import Row, Table
-from ui.text import Words
+from ui.text import Words, show_share
 
 
 def times(parts: Mapping[str, float], words: Words, *, group: str) -> Table:
@@ -28,7 +28,7 @@ def times(parts: Mapping[str, float], words: Words, *, group: str) -> Table:
             cells=(
                 words.name(group, name),
                 words.number(show_duration(seconds)),
-                show_percent(seconds / total),
+                show_share(seconds / total),
             ),
             values=(name, seconds, seconds / total),
             swatch=name,
@@ -36,7 +36,7 @@ def times(parts: Mapping[str, float], words: Words, *, group: str) -> Table:
         for name, seconds in sorted(parts.items(), key=lambda item: -item[1])
         if seconds > 0
     ]
-    whole = (words("plan.total"), words.number(show_duration(total)), show_percent(1.0))
+    whole = (words("plan.total"), words.number(show_duration(total)), show_share(1.0))
     rows.append(Row(cells=whole, values=("total", total, 1.0), strong=True))
     return Table(
         columns=(words("plan.part"), words("plan.time"), words("plan.share")),
@@ -120,14 +120,14 @@ def speed(plan: Plan, words: Words) -> Table:
     )
 
 
-def chosen(plan: Plan, words: Words) -> Table:
-    """Every setting of the configuration, who decided it and why."""
+def chosen(plan: Plan, words: Words, *, planner_only: bool = False) -> Table:
+    """Every known setting of the configuration, who decided it and why."""
     made = plan.chosen
     by_planner, reasons = made.get("by_planner", []), made.get("reasons", {})
     settings: dict[str, Any] = {
         name: value
         for name, value in made.items()
-        if name not in ("by_planner", "reasons", "compared", "layout")
+        if name not in ("by_planner", "reasons", "compared", "layout") and value is not None
     }
     settings |= {f"layout.{name}": value for name, value in made["layout"].items()}
     rows = []
@@ -138,7 +138,9 @@ def chosen(plan: Plan, words: Words) -> Table:
         text = words.name("word", str(value).lower()) if isinstance(value, bool) else _said(value)
         shown = (words.name("setting", name), text, who, reasons.get(name, ""))
         rows.append(Row(cells=shown, values=(name, value, who, reasons.get(name, ""))))
-    rows.sort(key=lambda row: row.values[2] != words("plan.by_planner"))
+    mine = words("plan.by_planner")
+    if planner_only:
+        rows = [row for row in rows if row.values[2] == mine]
     return Table(
         columns=(
             words("plan.setting"),
@@ -152,8 +154,6 @@ def chosen(plan: Plan, words: Words) -> Table:
 
 
 def _said(value: object) -> str:
-    if value is None:
-        return "–"
     return show_whole(value) if isinstance(value, int) else str(value)
 
 

@@ -1,4 +1,4 @@
-"""All words of the application, in English and Traditional Chinese, and numbers as each writes them.
+"""All words of the application, in English and Traditional Chinese, and numbers as each has them.
 
 The words stand in `words/*.toml`, one file a language, with the same keys.
 """
@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from planner.quantities import show_interval
+from planner.quantities import show_interval, show_percent
 
 LANGUAGES = {"en": "English", "zh-Hant": "繁體中文"}
 _FOLDER = Path(__file__).parent / "words"
@@ -55,6 +55,17 @@ class Words:
         '11.2 天 (9.92 至 12.8)'
         """
         return self.number(show_interval(show, value, low, high))
+
+
+def show_share(fraction: float) -> str:
+    """A share as people say it: what is next to nothing or next to all is not spelled out.
+
+    >>> show_share(0.00007), show_share(0.1234), show_share(0.99998), show_share(1.0)
+    ('< 0.1 %', '12.3 %', '> 99.9 %', '100 %')
+    """
+    if 0 < fraction < 0.001:
+        return "< 0.1 %"
+    return "> 99.9 %" if 0.999 < fraction < 1 else show_percent(fraction)
 
 
 def language_of(locale: str | None) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from planner.quantities import show_bytes, show_duration, show_percent
+from planner.quantities import show_bytes, show_duration
 from ui.charts.style import ACCENT, BAD, QUIET, colour, framed
-from ui.text import Words
+from ui.text import Words, show_share
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -52,9 +52,9 @@ def waterfall(
             orientation="h",
             marker_color=[colour(name) for name, _ in drawn],
             text=texts,
-            textposition=[_side(start, value, total) for start, (_, value) in zip(starts, drawn)],
+            textposition=["inside" if value > 0.14 * total else "outside" for _, value in drawn],
             cliponaxis=False,
-            customdata=[words.number(show_percent(value / total)) for _, value in drawn],
+            customdata=[words.number(show_share(value / total)) for _, value in drawn],
             hovertemplate="%{y}: %{text}, %{customdata}<extra></extra>",
         )
     )
@@ -70,11 +70,6 @@ def waterfall(
     figure.update_yaxes(autorange="reversed", showgrid=False)
     figure.update_xaxes(range=[0, max(high, total) * 1.06], **_ticks(max(high, total), words))
     return figure
-
-
-def _side(start: float, value: float, total: float) -> str:
-    """Inside a bar that is long enough for its text."""
-    return "inside" if value > 0.14 * total else "outside"
 
 
 def _whisker(value: float, low: float, high: float) -> dict[str, Any]:
@@ -130,38 +125,42 @@ def memory_stack(
     low: float,
     high: float,
 ) -> Figure:
-    """Bytes of each pipeline stage, part on part, against the line of what the device has."""
+    """Bytes of each pipeline stage, part on part, under the line of what the device has."""
     import plotly.graph_objects as go
 
     figure = go.Figure()
     names = [words.name("stage", str(stage["stage"])) for stage in stages]
     names = [words("plan.device")] if len(stages) == 1 else names
-    for part in sorted({name for stage in stages for name in stage["parts"]}, key=_order(stages)):
+    peak = max(high, capacity, *(stage["peak_bytes"] for stage in stages))
+    for part in stages[0]["parts"]:
         sizes = [stage["parts"].get(part, 0.0) for stage in stages]
-        if not any(sizes):
-            continue
-        figure.add_bar(
-            y=names,
-            x=[size / GIB for size in sizes],
-            orientation="h",
-            marker={"color": colour(part), "line": {"width": 0}},
-            customdata=[show_bytes(size) for size in sizes],
-            hovertemplate=f"%{{y}}: {words.name('memory', part)}, %{{customdata}}<extra></extra>",
-        )
+        if any(sizes):
+            label = words.name("memory", part)
+            figure.add_bar(
+                x=names,
+                y=[size / GIB for size in sizes],
+                width=0.5,
+                marker={"color": colour(part), "line": {"width": 0}},
+                text=[_inside(label, size, peak) for size in sizes],
+                textposition="inside",
+                insidetextanchor="middle",
+                textangle=0,
+                constraintext="none",
+                customdata=[show_bytes(size) for size in sizes],
+                hovertemplate=f"%{{x}}: {label}, %{{customdata}}<extra></extra>",
+            )
     _interval(figure, stages, names, low, high)
     _capacity_line(figure, capacity, words)
-    framed(figure, height=62 * len(names) + 96)
-    figure.update_layout(barmode="stack", margin_t=34)
-    peak = max(high, capacity, *(stage["peak_bytes"] for stage in stages))
-    figure.update_xaxes(range=[0, peak / GIB * 1.05], ticksuffix=" GiB", nticks=6)
-    figure.update_yaxes(autorange="reversed", showgrid=False)
+    framed(figure, height=400)
+    figure.update_layout(barmode="stack", margin_t=30)
+    figure.update_yaxes(range=[0, peak / GIB * 1.08], ticksuffix=" GiB", nticks=6)
+    figure.update_xaxes(range=[-0.5, len(names) - 0.5], showgrid=False)
     return figure
 
 
-def _order(stages: Sequence[Mapping[str, Any]]) -> Any:
-    """Parts as they lie on the device: what stays first, what comes and goes after it."""
-    known = list(stages[0]["parts"])
-    return lambda part: known.index(part) if part in known else len(known)
+def _inside(label: str, size: float, peak: float) -> str:
+    """What stands in a part that is high enough for a line of text."""
+    return f"{label} {show_bytes(size)}" if size > 0.05 * peak else ""
 
 
 def _interval(
@@ -171,24 +170,24 @@ def _interval(
     fullest = max(range(len(stages)), key=lambda index: stages[index]["peak_bytes"])
     peak = stages[fullest]["peak_bytes"] / GIB
     figure.add_scatter(
-        y=[names[fullest]],
-        x=[peak],
+        x=[names[fullest]],
+        y=[peak],
         mode="markers",
-        marker={"size": 1, "color": ACCENT},
-        error_x=_whisker(peak, low / GIB, high / GIB),
+        marker={"size": 1, "color": QUIET},
+        error_y=_whisker(peak, low / GIB, high / GIB) | {"color": QUIET, "width": 10},
         hoverinfo="skip",
     )
 
 
 def _capacity_line(figure: Figure, capacity: float, words: Words) -> None:
-    figure.add_vline(
-        x=capacity / GIB,
+    figure.add_hline(
+        y=capacity / GIB,
         line={"color": BAD, "width": 2, "dash": "dash"},
         annotation={
             "text": words("plan.capacity", size=show_bytes(capacity)),
+            "x": 0,
+            "xanchor": "left",
             "yanchor": "bottom",
-            "y": 1.0,
-            "xanchor": "right",
             "showarrow": False,
             "font": {"size": 12},
         },

@@ -55,8 +55,7 @@ _SPARE = ("#3aa5b8", "#b55a86", "#5fae93", "#b8812e", "#6f7fc4")
 
 TOOLBAR: dict[str, Any] = {
     "displaylogo": False,
-    "displayModeBar": "hover",
-    "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+    "modeBarButtons": [["toImage"]],
     "toImageButtonOptions": {"format": "png", "scale": 2},
 }
 
@@ -77,6 +76,7 @@ def framed(figure: Figure, *, height: int, left: int = 8) -> Figure:
         bargap=0.28,
         hoverlabel={"align": "left"},
         dragmode=False,
+        modebar={"bgcolor": "rgba(0,0,0,0)", "color": QUIET, "activecolor": ACCENT},
     )
     figure.update_xaxes(gridcolor=GRID, zeroline=False, automargin=True, tickfont_size=12)
     figure.update_yaxes(gridcolor=GRID, zeroline=False, automargin=True, tickfont_size=12)
