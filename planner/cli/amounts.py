@@ -26,7 +26,7 @@ FLOPS = Kind(
         "PFLOP-days": 8.64e19,
     },
     low=1e9,
-    high=1e36,
+    high=1e32,
     example="5.76e23 or 10EFLOP",
 )
 LOSS = Kind(

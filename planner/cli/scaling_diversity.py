@@ -13,7 +13,7 @@ from planner.errors import PlannerError
 from planner.quantities import show_bytes, show_count, show_percent
 from planner.scaling.diversity import effective_unique_tokens, measure_diversity
 
-MOST_SAMPLE_BYTES = 8_000_000  # read from the file's beginning
+MOST_SAMPLE_BYTES = 4_000_000  # read from the file's beginning
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -22,7 +22,7 @@ from planner.scaling.widths import LEVEL
 FlopsAt = Callable[[FloatArray], FloatArray]
 Conditions = Mapping[str, float]
 
-SMALLEST, LARGEST = 1e3, 1e15  # parameters: bounds of every search
+SMALLEST, LARGEST = 1e3, 1e18  # parameters: bounds of every search
 TRAINING_FLOPS = 6.0  # per parameter and token: forward 2, backward 4 (arXiv:2001.08361)
 INFERENCE_FLOPS = 2.0  # per parameter and token served
 BAND = 0.005  # sizes whose loss is within 0.5 % of the best make up the flat optimum

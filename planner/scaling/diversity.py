@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from planner.errors import PlannerError
 
 SHINGLE_WORDS = 13  # a run of words this long that occurs twice is a copy, not a phrase
-MOST_BYTES = 8_000_000  # compressed as one: the compressor's window (8 MiB) holds this much
+MOST_BYTES = 4_000_000  # compressed as one: well inside the compressor's window of 8 MiB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

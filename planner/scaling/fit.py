@@ -9,7 +9,7 @@ import numpy as np
 
 from planner.errors import PlannerError, nearest
 from planner.scaling.forms import FloatArray
-from planner.scaling.identify import require_identifiable
+from planner.scaling.identify import require_identifiable, require_trend
 from planner.scaling.laws import Law
 from planner.scaling.runs import Runs
 from planner.scaling.surface import FITTED_FORMS, SUM_OF_POWERS, Surface, surface_of
@@ -88,6 +88,7 @@ def fit_runs(
         raise PlannerError("form", form, f"one of {', '.join(close)}")
     surface = surface_of(runs.params, runs.tokens, form=form)
     require_identifiable(runs, num_constants=surface.num_constants)
+    require_trend(runs)
     polished = [
         polish(surface, runs, start, delta=delta) for start in starts or grid_starts(surface, runs)
     ]

@@ -8,6 +8,7 @@ from planner.errors import PlannerError
 from planner.scaling.runs import Runs
 
 DISTINCT = 1.05  # sizes or token counts closer than 5 % count as one
+SAME_LOSS = 1e-9  # range of log loss
 LEAST_TOKEN_SPREAD = 1.5  # largest over smallest token count at one size, or along the family
 
 
@@ -27,6 +28,16 @@ def require_identifiable(runs: Runs, *, num_constants: int) -> None:
         raise PlannerError("runs", f"{len(runs)} runs", remedy + _add_tokens(runs))
     if _ratio_spread(runs) < LEAST_TOKEN_SPREAD:
         raise PlannerError("runs", "one ratio of tokens to parameters", _add_tokens(runs))
+
+
+def require_trend(runs: Runs) -> None:
+    """Raise PlannerError when the losses do not vary, or rise with compute."""
+    log_losses = np.log(runs.losses)
+    if np.ptp(log_losses) < SAME_LOSS:
+        raise PlannerError("runs", "one loss", "all runs have the same loss: nothing to fit")
+    if np.corrcoef(np.log(runs.flops), log_losses)[0, 1] > 0:
+        remedy = "compare runs of one recipe on one held-out set; lower must be better"
+        raise PlannerError("runs", "a loss that rises with compute", remedy)
 
 
 def _distinct(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[float]:

@@ -22,6 +22,7 @@ CONDITIONAL_LAWS = {
     "granularity": "krajewski2024-moe",
     "weight_bits": "kumar2024",
 }
+AT_LEAST_ONE = ("experts", "granularity", "weight_bits")
 EPOCHS_WORTH_REPEATING = 40.0  # arXiv:2305.16264, section 6: value of a repeat is gone by then
 
 CONVENTIONS = {
@@ -105,7 +106,7 @@ class Law:
         unique = conditions.get("unique_tokens")
         if unique is not None and tokens > EPOCHS_WORTH_REPEATING * unique:
             found.append(
-                f"{tokens / unique:.0f} epochs: repeats past about "
+                f"{tokens / unique:.3g} epochs: repeats past about "
                 f"{EPOCHS_WORTH_REPEATING:.0f} add nothing and the law is weak there"
             )
         return found + list(self.traps)
@@ -120,10 +121,14 @@ class Law:
         for name in form.conditions:
             if name not in values:
                 raise PlannerError(name, None, f"{self.name} needs it")
-        return {
-            name: positive(name, value, allow_infinite=name == "unique_tokens")
-            for name, value in values.items()
-        }
+        return {name: _condition(name, value) for name, value in values.items()}
+
+
+def _condition(name: str, value: npt.ArrayLike) -> FloatArray:
+    array = positive(name, value, allow_infinite=name == "unique_tokens")
+    if name in AT_LEAST_ONE and bool(np.any(array < 1)):
+        raise PlannerError(name, value, "must be at least 1")
+    return array
 
 
 def positive(name: str, value: npt.ArrayLike, *, allow_infinite: bool = False) -> FloatArray:

@@ -9,6 +9,7 @@ import numpy as np
 from planner.scaling.fit import Fit
 
 LIMIT = 8.0  # robust standard deviations; of normal residuals one in 1e15 lies beyond
+SMALLEST_SCALE = 1e-6  # of log loss: below it every residual is rounding
 NORMAL = 1.4826  # median absolute deviation to standard deviation
 
 
@@ -26,8 +27,9 @@ class Outlier:
 
 def outliers(fit: Fit, *, limit: float = LIMIT) -> list[Outlier]:
     """Runs further than `limit` robust standard deviations from the fit, worst first."""
-    scale = NORMAL * float(np.median(np.abs(fit.residuals)))
-    if scale == 0:
+    free = max(len(fit.runs) - fit.surface.num_constants, 1)  # the others can be met exactly
+    scale = NORMAL * float(np.median(np.sort(np.abs(fit.residuals))[-free:]))
+    if scale < SMALLEST_SCALE:
         return []
     deviations = np.abs(fit.residuals) / scale
     found = np.flatnonzero(deviations > limit)

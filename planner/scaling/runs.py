@@ -15,6 +15,8 @@ from planner.scaling.forms import FloatArray
 
 Positions = npt.NDArray[np.bool_] | npt.NDArray[np.int64]
 
+LARGEST = 1e24  # of parameters, tokens and losses: more is a slip
+
 COLUMNS = {
     "params": ("params", "parameters", "n", "model size", "num_params"),
     "tokens": ("tokens", "d", "training tokens", "num_tokens"),
@@ -36,8 +38,8 @@ class Runs:
             raise PlannerError("runs", len(self.losses), "params, tokens and loss differ in length")
         for name in ("params", "tokens", "losses"):
             values = getattr(self, name)
-            for position in np.flatnonzero(~(np.isfinite(values) & (values > 0))):
-                remedy = "must be a positive finite number; leave out runs that diverged"
+            for position in np.flatnonzero(~((values > 0) & (values < LARGEST))):
+                remedy = "must be a positive number below 1e24; leave out runs that diverged"
                 raise PlannerError(f"run {position + 1}, {name}", float(values[position]), remedy)
 
     def __len__(self) -> int:

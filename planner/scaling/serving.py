@@ -7,7 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.errors import PlannerError
-from planner.scaling.allocation import INFERENCE_FLOPS, SMALLEST, TRAINING_FLOPS, Conditions
+from planner.scaling.allocation import (
+    INFERENCE_FLOPS,
+    LARGEST,
+    SMALLEST,
+    TRAINING_FLOPS,
+    Conditions,
+)
 from planner.scaling.forms import FloatArray
 from planner.scaling.laws import Law, choose_law, positive
 from planner.scaling.minimum import minimise
@@ -90,7 +96,7 @@ def _cheapest(law: Law, loss: float, demand: float, conditions: dict[str, float]
         training = TRAINING_FLOPS * tokens_for_loss(law, params, loss, **conditions)
         return params * (training + INFERENCE_FLOPS * demand)
 
-    params, least = minimise(cost, low=SMALLEST, high=1e15)
+    params, least = minimise(cost, low=SMALLEST, high=LARGEST)
     if not np.isfinite(least):
         raise PlannerError("loss", loss, f"no model reaches it under {law.name}")
     return params

@@ -123,6 +123,20 @@ def test_runs_that_cannot_identify_a_law_are_refused_with_the_run_to_add(
     assert "parameters on" in str(refusal.value)
 
 
+def test_runs_without_a_trend_or_with_the_wrong_one_are_refused() -> None:
+    runs = planted()
+    same = Runs(params=runs.params, tokens=runs.tokens, losses=np.full(len(runs), 3.0))
+    rising = Runs(params=runs.params, tokens=runs.tokens, losses=6 - runs.losses)
+    with pytest.raises(PlannerError, match="same loss"):
+        fit_runs(same)
+    with pytest.raises(PlannerError, match="rises with compute"):
+        fit_runs(rising)
+
+
+def test_a_fit_with_hardly_more_runs_than_constants_names_no_outliers() -> None:
+    assert outliers(fit_runs(planted(noise=0.01).take(np.arange(0, 25, 4)))) == []
+
+
 def test_an_unknown_form_is_refused() -> None:
     with pytest.raises(PlannerError, match="power-of-sum"):
         fit_runs(planted(), form="power")

@@ -115,6 +115,11 @@ def test_a_condition_that_a_law_needs_is_asked_for() -> None:
         law("joint-moe2025").loss(1e9, 1e11)
 
 
+def test_less_than_one_expert_is_refused() -> None:
+    with pytest.raises(PlannerError, match="experts"):
+        law("joint-moe2025").loss(1e9, 1e11, experts=0.5)
+
+
 @pytest.mark.parametrize("bad", [0, -1.0, float("nan"), float("inf"), "many"])
 def test_what_is_no_positive_number_is_refused_by_name(bad: object) -> None:
     with pytest.raises(PlannerError, match="params"):

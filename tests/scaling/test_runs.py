@@ -34,6 +34,11 @@ def test_a_table_without_runs_or_columns_is_refused(lines: list[str]) -> None:
         read_runs(lines)
 
 
+def test_absurd_sizes_are_refused() -> None:
+    with pytest.raises(PlannerError, match="run 1, params"):
+        read_runs(["params,tokens,loss", "1e308,1e10,3"])
+
+
 def test_the_largest_losses_are_left_out() -> None:
     runs = Runs(
         params=np.array([1e9, 2e9, 3e9]),
