@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Mapping
@@ -12,6 +13,9 @@ WIDTH = 80  # characters of a line where the output is no terminal
 MOST_WIDTH = 100  # characters: longer lines are hard to read
 BAR = 28  # characters of a full bar
 SMALLEST = 0.005  # share under which a part joins the rest
+
+_KEPT = "\u00a0"  # a space that no line is broken at, replaced before printing
+_UNIT = re.compile(r"(\d) (%|[A-Za-z$µ][\w/]{0,8}\b)")  # a number and its unit
 
 _STYLES = {"bold": "1", "green": "1;32", "yellow": "1;33", "red": "1;31", "dim": "2"}
 
@@ -29,19 +33,18 @@ def width() -> int:
 def line(label: str, text: str, *, indent: int = 2, column: int = 9) -> str:
     """A labelled line, continued under its text where it is too long."""
     head = " " * indent + f"{label:<{column}}"
-    return textwrap.fill(
-        text,
+    filled = textwrap.fill(
+        _UNIT.sub(rf"\1{_KEPT}\2", text),
         max(width(), 40),
         initial_indent=head,
         subsequent_indent=" " * len(head),
         break_on_hyphens=False,
         break_long_words=False,
     )
+    return filled.replace(_KEPT, " ")
 
 
-def bars(
-    parts: Mapping[str, float], show: Callable[[float | None], str], *, whole: float
-) -> list[str]:
+def bars(parts: Mapping[str, float], show: Callable[[float], str], *, whole: float) -> list[str]:
     """One line per part, the largest first: name, size, share of `whole`, bar.
 
     Parts that are a half per cent or less are summed up in one line.
@@ -58,6 +61,15 @@ def bars(
         f"{bar(size / whole)}".rstrip()
         for name, size in rows
     ]
+
+
+def in_one_unit(size: float, unit: str) -> Callable[[float], str]:
+    """Sizes as multiples of `size`, with as many decimals as show three digits of one unit.
+
+    >>> in_one_unit(1024.0**3, "GiB")(5.02e8)
+    '0.47 GiB'
+    """
+    return lambda value: f"{value / size:,.2f} {unit}"
 
 
 def share(size: float, whole: float) -> str:

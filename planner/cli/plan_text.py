@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from planner.cli.bars import bars, line, paint
+from planner.cli.bars import bars, in_one_unit, line, paint
 from planner.cli.output import warn
 from planner.quantities import (
     show_bytes,
@@ -30,6 +30,7 @@ _VERDICTS = {
     "uncertain": ("MAY NOT FIT", "yellow"),
     "does-not": ("DOES NOT FIT", "red"),
 }
+_UNIT_SECONDS = {"days": 86_400.0, "h": 3600.0, "min": 60.0, "s": 1.0}
 _LAYOUT_WORDS = ("tp", "pp", "cp", "ep", "dp")
 
 
@@ -56,14 +57,16 @@ def show(made: Planned, answer: dict[str, Any]) -> None:
 
 def _headline(plan: Plan) -> Iterator[str]:
     word, colour = _VERDICTS[plan.verdict]
-    chosen, run, cost, energy = plan.chosen, plan.run, plan.cost, plan.energy
+    chosen, run, energy = plan.chosen, plan.run, plan.energy
     yield paint(f"{plan.model.name} on {chosen['count']:,} x {chosen['sku']}", "bold")
     peak = show_interval(show_bytes, plan.memory.peak_bytes, plan.memory.low, plan.memory.high)
     capacity = show_bytes(plan.memory.capacity_bytes)
-    chance = f"{word}, probability {show_percent(plan.fit_probability)}"
+    chance = f"{word}, probability {_probability(plan.fit_probability)}"
     yield line("memory", f"{peak} of {capacity}: {paint(chance, colour)}")
     took = show_interval(show_duration, run.seconds, run.low, run.high)
-    yield line("time", f"{took}: {show_whole(run.steps, 'steps')} of {_step_time(plan)}")
+    yield line(
+        "time", f"{took}: {show_whole(run.steps, 'steps')} of {show_duration(plan.step.seconds)}"
+    )
     yield line("cost", _cost(plan))
     if energy.kwh is None:
         yield line("energy", f"unknown: {energy.reason}")
@@ -71,11 +74,13 @@ def _headline(plan: Plan) -> Iterator[str]:
         kwh = show_interval(show_energy, energy.kwh, energy.low, energy.high)
         yield line("energy", f"{kwh}, {show_carbon(energy.kgco2e)} ({energy.grid})")
     yield line("loss", _loss(plan))
-    assert cost.usd is None or cost.provider, "a price names its provider"
 
 
-def _step_time(plan: Plan) -> str:
-    return show_duration(plan.step.seconds)
+def _probability(value: float) -> str:
+    """Whole per cents, never a certainty."""
+    if value < 0.01 or value > 0.99:
+        return "below 1 %" if value < 0.5 else "above 99 %"
+    return f"{100 * value:.0f} %"
 
 
 def _cost(plan: Plan) -> str:
@@ -198,14 +203,23 @@ def _step(plan: Plan) -> Iterator[str]:
     yield line("", speed, column=0)
     if step.bottleneck == "input":
         yield line("", "the data loader sets the pace", column=0)
-    yield from bars(step.parts, show_duration, whole=step.seconds)
+    yield from bars(step.parts, _in_time_unit(step.seconds), whole=step.seconds)
+
+
+def _in_time_unit(whole: float) -> Callable[[float], str]:
+    """Parts of a time, all in the unit that suits the whole."""
+    for size, unit in ((2 * 86_400.0, "days"), (2 * 3600.0, "h"), (120.0, "min"), (1.0, "s")):
+        if whole >= size:
+            return in_one_unit(_UNIT_SECONDS[unit], unit)
+    return in_one_unit(1e-3, "ms")
 
 
 def _memory(plan: Plan) -> Iterator[str]:
     memory = plan.memory
     full = f"{show_bytes(memory.peak_bytes)} of {show_bytes(memory.capacity_bytes)}"
     yield paint(f"Memory {full} on the fullest device", "bold")
-    yield from bars(memory.parts, show_bytes, whole=max(memory.capacity_bytes, memory.peak_bytes))
+    whole = max(memory.capacity_bytes, memory.peak_bytes)
+    yield from bars(memory.parts, in_one_unit(1024.0**3, "GiB"), whole=whole)
     extra = [f"checkpoint {show_bytes(memory.checkpoint_bytes)} on disk"]
     if memory.host_bytes_per_node is not None:
         extra.append(f"host memory {show_bytes(memory.host_bytes_per_node)} a node")
@@ -219,7 +233,7 @@ def _run(plan: Plan) -> Iterator[str]:
     run = plan.run
     took = f"Run {show_duration(run.seconds)}, {show_count(run.device_hours)} device-hours"
     yield paint(f"{took}, {show_percent(run.goodput)} of it progress", "bold")
-    yield from bars(run.parts, show_duration, whole=run.seconds)
+    yield from bars(run.parts, _in_time_unit(run.seconds), whole=run.seconds)
     epochs = f", {run.epochs:.3g} epochs" if run.epochs else ""
     yield line("", f"{show_count(run.tokens, 'tokens')} in {run.steps:,} steps{epochs}", column=0)
     if plan.stop and plan.stop["within_run"]:

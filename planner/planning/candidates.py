@@ -18,6 +18,7 @@ from planner.stacks import stack
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+SEQUENCE_PARALLEL_YEAR = 2023  # from which stacks with tensor parallelism offer it
 AXES = ("tp", "pp", "cp", "ep", "sharding", "interleave", "micro_batch")
 
 
@@ -88,9 +89,11 @@ def _accumulation(chosen: Options, dp: Array, micro_batch: Array) -> tuple[Array
 
 
 def _sequence_parallel(scenario: Scenario, chosen: Options, tp: Array) -> Array:
+    """Beside tensor parallelism whenever the software knows it, unless the run says otherwise."""
     wanted = chosen.sequence_parallel
     if wanted is None:
-        wanted = scenario.stack.sequence_parallel
+        software = scenario.stack
+        wanted = software.sequence_parallel or software.year >= SEQUENCE_PARALLEL_YEAR
     result: Array = ((tp > 1) & wanted).astype(np.int64)
     return result
 
@@ -167,8 +170,6 @@ def _refuse(scenario: Scenario, chosen: Options) -> None:
         chosen.global_batch,
         f"must be a multiple of dp · micro_batch · accumulation = {product}",
     )
-
-
 
 
 def single(configuration: Configuration, scenario: Scenario) -> Batch:

@@ -50,7 +50,7 @@ def mfu_of(tokens_per_second: float, *, flops_per_token: float, peak: float) -> 
 
 
 def check_reported(bones: Outline, tokens_per_second: float) -> dict[str, Any]:
-    """A reported rate of all accelerators, in tokens/s, against the model, the part and our plan."""
+    """A reported rate of all accelerators, tokens/s, against the dense peak and our plan."""
     each, made = bones.scenario, bones.configuration
     ours = throughput_of(bones)
     per_device = tokens_per_second / made.num_devices

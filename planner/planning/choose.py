@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from planner.engine.batch import Batch
+from planner.engine.choices import SHARDINGS
 from planner.engine.configuration import Configuration
 from planner.engine.constants import Constants
 from planner.engine.evaluate import Evaluation, evaluate
@@ -18,7 +19,8 @@ from planner.planning.intervals import Spread
 Array = np.ndarray[Any, np.dtype[Any]]
 
 SURE = 0.9  # probability of fitting from which a candidate is preferred
-MARGINS = {"tp": 0.03, "pp": 0.05, "cp": 0.03, "ep": 0.02, "sharding": 0.01}
+MARGINS = {"tp": 0.03, "pp": 0.05, "cp": 0.03, "ep": 0.02}
+SHARDING_MARGINS = np.array([{"none": 0.0, "zero1": 0.01}.get(word, 0.03) for word in SHARDINGS])
 """Share of the step time that each complication of a layout must save to be chosen: the model's
 step times are not sure to a few per cent, and a simpler layout is easier to run."""
 
@@ -90,5 +92,5 @@ def complications(batch: Batch) -> Array:
         (MARGINS[name] * (getattr(parallel, name) > 1) for name in ("tp", "pp", "cp", "ep")),
         np.zeros(1),
     )
-    result: Array = total + MARGINS["sharding"] * (parallel.sharding > 0)
+    result: Array = total + SHARDING_MARGINS[parallel.sharding]
     return result

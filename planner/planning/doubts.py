@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from planner.engine.formats import MATMUL
 from planner.planning.result import Evidence
-from planner.planning.scenario import Scenario
+from planner.planning.scenario import ADAPTER_TASKS, Scenario
 
 REASONS = {
     "mixture": "mixture of experts: published runs of equal settings differ by up to 1.8 times",
     "unmeasured_rate": "no measured matmul rate of this accelerator in this format",
     "memory_figures": "figures of this accelerator rest on memory, not on a document",
     "offload": "offload to the host: few published runs",
+    "adapters": "adapters on frozen weights: few published runs",
+    "launch_bound": "short kernels: the host's speed decides, which nobody states",
     "math_attention": "attention without a flash kernel",
 }
 
 
+LAUNCH_BOUND = 0.15  # share of the step's time from which the host decides it
+
+
 def doubts_of(each: Scenario) -> tuple[str, ...]:
-    """Names of the doubts that apply; `REASONS` says them in words."""
+    """Names of the doubts that apply whatever is chosen; `REASONS` says them in words."""
     part, training = each.accelerator, each.run.training
     number_format = MATMUL[training.precision]
     found = {
@@ -26,9 +31,16 @@ def doubts_of(each: Scenario) -> tuple[str, ...]:
             part.from_memory(name) for name in (number_format, "memory_bandwidth", "usable_bytes")
         ),
         "offload": training.offload != "none",
+        "adapters": training.task in ADAPTER_TASKS,
         "math_attention": training.attention == "sdpa-math",
     }
     return tuple(name for name, applies in found.items() if applies)
+
+
+def launch_doubt(parts: dict[str, float]) -> tuple[str, ...]:
+    """The doubt of a step whose kernels are too short to hide their launch."""
+    total = sum(parts.values())
+    return ("launch_bound",) if parts["launch"] > LAUNCH_BOUND * total else ()
 
 
 def evidence_of(each: Scenario, doubts: tuple[str, ...]) -> Evidence:

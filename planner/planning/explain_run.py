@@ -39,7 +39,8 @@ def run_lines(bones: Outline) -> Iterator[str]:
             yield f"{name}: {show_duration(run.parts[name])}"
     for name in _OVERHEADS:
         each = assumptions()[name]
-        yield f"assumed {name} = {each.value:g} ({each.low:g} to {each.high:g}) {each.unit}: {each.source}"
+        span = f"{each.value:g} ({each.low:g} to {each.high:g}) {each.unit}"
+        yield f"assumed {name.replace('_', ' ')} = {span}: {each.source}"
     yield (
         f"sum {show_duration(run.seconds)} x {made.num_devices:,} accelerators = "
         f"{show_count(run.device_hours)} device-hours"

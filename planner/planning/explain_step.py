@@ -152,5 +152,3 @@ def _flops(value: float) -> str:
 
 def _work(value: float) -> str:
     return show_flops(value)
-
-

@@ -105,7 +105,9 @@ def read_histogram(path: str) -> tuple[Array, Array]:
 
 def _rows(path: str, reader: csv.DictReader[str]) -> Any:
     if not {"length", "count"} <= set(reader.fieldnames or ()):
-        raise PlannerError("data.lengths", path, "the first line must name the columns length,count")
+        raise PlannerError(
+            "data.lengths", path, "the first line must name the columns length,count"
+        )
     for row in reader:
         if reader.line_num > MOST_ROWS:
             raise PlannerError("data.lengths", path, f"more than {MOST_ROWS:,} rows: group them")

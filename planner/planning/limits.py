@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from planner.planning.variants import Variant, tried
+from planner.planning.variants import Variant, together, tried
 
 if TYPE_CHECKING:
     from planner.planning.outline import Outline
@@ -106,9 +106,7 @@ def _variants(bones: Outline) -> list[Variant]:
     found = [devices(bones, other) for other in dict.fromkeys(counts)]
     if bones.scenario.run.price.mode != "spot":
         spot = Variant(kind="price", words="spot price", changes={"price.mode": "spot"})
-        both = [Variant(kind="devices", words=f"{v.words} at spot price",
-                        changes={**v.changes, **spot.changes}) for v in found]
-        found += [spot, *both]
+        found += [spot, *(together([each, spot]) for each in found)]
     return found
 
 

@@ -44,9 +44,7 @@ def check_formats(run: Run, part: Accelerator) -> None:
         if support == "unsupported":
             raise PlannerError("training.precision", precision, _unsupported(part, number_format))
         if part.peak("fp32" if support == "emulated" else number_format) is None:
-            remedy = (
-                f"the {number_format} rate of {part.sku_id} is not known: use {_usable(part)}"
-            )
+            remedy = f"the {number_format} rate of {part.sku_id} is not known: use {_usable(part)}"
             raise PlannerError("training.precision", precision, remedy)
 
 

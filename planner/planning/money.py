@@ -60,7 +60,7 @@ def _price_note(price: hardware_db.Price) -> str | None:
     if price.confidence == "low":
         notes.append("of low confidence")
     if not price.as_of_exact:
-        notes.append(f"no later than {price.as_of}")
+        notes.append("or earlier: the catalogue does not date itself")
     if price.tier == "marketplace":
         notes.append("of a marketplace, whose prices move by the hour")
     return "; ".join(notes) or None

@@ -10,7 +10,7 @@ import hardware_db
 from planner.engine.choices import RECOMPUTES
 from planner.planning.limits import devices
 from planner.planning.outline import Outline
-from planner.planning.variants import Variant, tried
+from planner.planning.variants import Variant, together, tried
 
 MOST_DOUBLINGS = 8  # of the number of accelerators
 STRONGER = ("zero1", "zero2", "zero3")  # sharding, mildest first
@@ -28,30 +28,20 @@ def _settings(bones: Outline) -> dict[str, Any] | None:
     """Fewest changes first; of as many, the fastest that fits."""
     single = list(settings(bones))
     for size in range(1, len(single) + 1):
-        fitting = []
-        for chosen in combinations(single, size):
-            if len({_slot(each) for each in chosen}) < size:
-                continue
-            variant = _together(chosen)
-            outline = tried(bones.scenario, variant)
-            if outline is not None and outline.fits:
-                fitting.append((outline.step.seconds, variant, outline))
+        sets = [
+            chosen
+            for chosen in combinations(single, size)
+            if len({_slot(each) for each in chosen}) == size
+        ]
+        fitting = [found for chosen in sets if (found := _fitting(bones, chosen))]
         if fitting:
-            _, variant, outline = min(fitting, key=lambda row: row[0])
-            return row_of(variant, outline)
+            return row_of(*min(fitting, key=lambda found: found[1].step.seconds))
     return None
 
 
 def _slot(variant: Variant) -> str:
     """What a change sets: two changes of one combination must not set the same."""
     return next(iter(variant.changes))
-
-
-def _together(chosen: tuple[Variant, ...]) -> Variant:
-    first, *rest = chosen
-    for each in rest:
-        first = first & each
-    return first
 
 
 def settings(bones: Outline) -> Iterator[Variant]:
@@ -89,28 +79,50 @@ def _smaller_batch(bones: Outline) -> dict[str, object]:
 
 
 def _others(bones: Outline) -> Iterator[dict[str, Any] | None]:
-    """One change of each other kind, alone or with all settings that save memory."""
+    """One change of each other kind, alone or with settings that save memory."""
     saving = _strongest(bones)
     for group in (_optimizers, _offloads, _more_devices, _larger_parts, _other_tasks):
-        yield _first_fitting(bones, list(group(bones)), saving)
+        yield _first_fitting(bones, group(bones), saving)
 
 
-def _strongest(bones: Outline) -> Variant | None:
-    """All memory-saving settings at once, the strongest of each."""
+def _strongest(bones: Outline) -> tuple[Variant, ...]:
+    """The strongest of each setting that saves memory."""
     by_slot = {_slot(each): each for each in settings(bones)}
     by_slot.pop("training.layout", None)
-    return _together(tuple(by_slot.values())) if by_slot else None
+    return tuple(by_slot.values())
 
 
 def _first_fitting(
-    bones: Outline, group: list[Variant], saving: Variant | None
+    bones: Outline, group: Iterator[Variant], saving: tuple[Variant, ...]
 ) -> dict[str, Any] | None:
-    tries = [*group, *(saving & each for each in group if saving)]
-    for variant in tries:
-        outline = tried(bones.scenario, variant)
-        if outline is not None and outline.fits:
-            return row_of(variant, outline)
+    """The mildest of a kind of change that fits: alone, else with as few settings as it needs."""
+    for variant in group:
+        alone = _fitting(bones, (variant,))
+        if alone:
+            return row_of(*alone)
+        if saving and _fitting(bones, (*saving, variant)):
+            return row_of(*_needed(bones, variant, saving))
     return None
+
+
+def _fitting(bones: Outline, chosen: tuple[Variant, ...]) -> tuple[Variant, Outline] | None:
+    variant = together(chosen)
+    outline = tried(bones.scenario, variant)
+    return (variant, outline) if outline is not None and outline.fits else None
+
+
+def _needed(
+    bones: Outline, variant: Variant, saving: tuple[Variant, ...]
+) -> tuple[Variant, Outline]:
+    """The change with the settings that it cannot do without, the costly ones dropped first."""
+    kept = list(saving)
+    for each in reversed(saving):
+        fewer = [other for other in kept if other is not each]
+        if _fitting(bones, (*fewer, variant)):
+            kept = fewer
+    found = _fitting(bones, (*kept, variant))
+    assert found, "the settings that were kept fit"
+    return found
 
 
 def _optimizers(bones: Outline) -> Iterator[Variant]:
@@ -132,18 +144,18 @@ def _offloads(bones: Outline) -> Iterator[Variant]:
 
 
 def _more_devices(bones: Outline) -> Iterator[Variant]:
+    """Two, four, ... times the accelerators; a stated layout that shards nothing shards fully,
+    since more replicas of the states need as much memory each."""
+    stated = bones.scenario.run.training.layout is not None
     for doubling in range(1, MOST_DOUBLINGS + 1):
         variant = devices(bones, bones.scenario.num_devices << doubling)
-        yield Variant(kind=variant.kind, words=variant.words, changes=_sharded(bones, variant))
-
-
-def _sharded(bones: Outline, variant: Variant) -> dict[str, object]:
-    """More devices help only where states are divided: one device had nothing to shard."""
-    changes = dict(variant.changes)
-    layout = bones.scenario.run.training.layout
-    if bones.configuration.num_devices == 1 and layout and layout.sharding in (None, "none"):
-        changes["training.layout.sharding"] = "auto"
-    return changes
+        if stated and bones.configuration.sharding == "none":
+            variant = Variant(
+                kind="devices",
+                words=f"{variant.words} with sharding zero3",
+                changes={**variant.changes, "training.layout.sharding": "zero3"},
+            )
+        yield variant
 
 
 def _larger_parts(bones: Outline) -> Iterator[Variant]:

@@ -15,7 +15,7 @@ from planner.engine.configuration import Configuration
 from planner.engine.constants import Constants, constants
 from planner.planning.candidates import Candidates, candidates, single
 from planner.planning.choose import Choice, choose
-from planner.planning.doubts import doubts_of
+from planner.planning.doubts import doubts_of, launch_doubt
 from planner.planning.intervals import Spread, memory_spread, time_spread
 from planner.planning.length import loader_seconds, run_part
 from planner.planning.money import cost_of, energy_of
@@ -64,11 +64,12 @@ def outline(each: Scenario) -> Outline:
 def outlined(each: Scenario, c: Constants) -> Outline:
     """As `outline`, under given constants."""
     doubts = doubts_of(each)
-    time, memory = time_spread(doubts), memory_spread(doubts)
-    pool = candidates(each)
+    memory, pool = memory_spread(doubts), candidates(each)
     choice = choose(pool, memory, c)
+    parts = named_parts(choice.evaluation.step, choice.index)
+    doubts += launch_doubt(parts)
     one = pool.batch if pool.batch.size == 1 else single(choice.configuration, each)
-    step = step_part(each, choice, time)
+    step = step_part(each, choice.configuration, parts, time_spread(doubts))
     saved = checkpoint_bytes(one)
     run = run_part(each, choice.configuration, step, saved)
     return Outline(
@@ -88,11 +89,12 @@ def outlined(each: Scenario, c: Constants) -> Outline:
     )
 
 
-def step_part(each: Scenario, choice: Choice, spread: Spread) -> StepPart:
-    """The step of the chosen candidate: its parts, and the wait for the data loader if there is."""
-    parts = named_parts(choice.evaluation.step, choice.index)
-    device, loader = sum(parts.values()), loader_seconds(each, choice.configuration)
-    parts["input"] = max(loader - device, 0.0)
+def step_part(
+    each: Scenario, made: Configuration, device_parts: dict[str, float], spread: Spread
+) -> StepPart:
+    """The step with its parts, and the wait for the data loader where a loader's rate is stated."""
+    device, loader = sum(device_parts.values()), loader_seconds(each, made)
+    parts = {**device_parts, "input": max(loader - device, 0.0)}
     low, high = spread.bounds(device)
     return StepPart(
         seconds=sum(parts.values()),

@@ -76,7 +76,9 @@ def _checked_model(run: Run, model: Model | None) -> Model:
         remedy = f"{model.name} is a transformer: leave it out, say data.seq_len"
         raise PlannerError("data.input_shape", list(run.data.input_shape), remedy)
     if run.hardware.profile is not None:
-        remedy = "measured profiles are not read yet: leave it out, the plan rests on published data"
+        remedy = (
+            "measured profiles are not read yet: leave it out, the plan rests on published data"
+        )
         raise PlannerError("hardware.profile", run.hardware.profile, remedy)
     return model
 

@@ -31,7 +31,7 @@ def best_split(flops: float, k: Constants) -> tuple[float, float]:
 
 def loss_at(params: float, tokens: float, k: Constants) -> float:
     """Loss in nats per token."""
-    return k["E"] + k["A"] * params ** -k["alpha"] + k["B"] * tokens ** -k["beta"]
+    return float(k["E"] + k["A"] * params ** -k["alpha"] + k["B"] * tokens ** -k["beta"])
 
 
 def stop_tokens(params: float, threshold: float, k: Constants) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from planner.errors import PlannerError
@@ -18,12 +18,19 @@ class Variant:
     words: str
     changes: Mapping[str, object]
 
-    def __and__(self, other: Variant) -> Variant:
-        return Variant(
-            kind=other.kind,
-            words=f"{self.words} and {other.words}",
-            changes={**self.changes, **other.changes},
-        )
+
+def together(chosen: Sequence[Variant]) -> Variant:
+    """Several changes as one; its kind is that of the last.
+
+    >>> a = Variant(kind="settings", words="recompute full", changes={"training.recompute": "full"})
+    >>> b = Variant(kind="devices", words="8 x t4", changes={"hardware.count": 8})
+    >>> together([a, b]).words
+    'recompute full and 8 x t4'
+    """
+    *before, last = [each.words for each in chosen]
+    changes = {name: value for each in chosen for name, value in each.changes.items()}
+    words = f"{', '.join(before)} and {last}" if before else last
+    return Variant(kind=chosen[-1].kind, words=words, changes=changes)
 
 
 def tried(each: Scenario, variant: Variant) -> Outline | None:

@@ -104,12 +104,12 @@ def _layout(each: Scenario, configuration: Configuration) -> list[str]:
     asked = each.run.training.layout.sharding if each.run.training.layout else None
     if asked not in (None, "none") and configuration.dp * configuration.cp == 1:
         found.append(f"sharding {asked} on one data-parallel rank shards nothing")
-    for block in each.model.blocks:
-        if not block.kv_lora_rank and configuration.tp > block.kv_heads:
-            found.append(
-                f"tensor parallel {configuration.tp} exceeds the {block.kv_heads} key-value "
-                "heads: they are replicated, which costs memory and compute"
-            )
+    found += [
+        f"tensor parallel {configuration.tp} exceeds the {block.kv_heads} key-value heads: they "
+        "are replicated, which costs memory and compute"
+        for block in each.model.blocks
+        if not block.kv_lora_rank and configuration.tp > block.kv_heads
+    ]
     if configuration.tp > configuration.devices_per_node:
         found.append(
             f"tensor parallel {configuration.tp} crosses nodes of "
