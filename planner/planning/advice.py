@@ -36,11 +36,15 @@ class Gain:
 
 def advice_of(bones: Outline) -> list[dict[str, str]]:
     """At most five changes that save time or money beyond the noise, the largest saving first."""
+    return [_row(bones, gain) for gain in gains_of(bones)]
+
+
+def gains_of(bones: Outline) -> list[Gain]:
+    """The same changes with what each brings, in numbers."""
     if not bones.fits:
         return []  # the shortfall names the changes that matter
     gains = [gain for variant in variants(bones) if (gain := _gain(bones, variant))]
-    best = sorted(gains, key=lambda each: -each.worth)
-    return [_row(bones, gain) for gain in _varied(best)[:MOST]]
+    return _varied(sorted(gains, key=lambda each: -each.worth))[:MOST]
 
 
 def _gain(bones: Outline, variant: Variant) -> Gain | None:
