@@ -105,13 +105,13 @@ def _named(metrics: Mapping[str, Series], wanted: str) -> str:
     raise PlannerError("metric", wanted, f"the log has {_told(shown)}")
 
 
-def _rank(metric: Metric, metrics: Mapping[str, Series]) -> tuple[bool, bool, int, int]:
-    """Held-out losses first, then training losses, then anything else; plain names first."""
-    points = len(metrics[metric.name])
-    told = metric.held_out and (points >= _FEWEST_HELD_OUT or not _has_dense(metrics, metric))
+def _rank(metric: Metric, metrics: Mapping[str, Series]) -> tuple[bool, int, int, int]:
+    """Losses first; held-out before training data unless few beside many; plain names first."""
+    few = len(metrics[metric.name]) < _FEWEST_HELD_OUT and _has_dense(metrics, metric)
+    told = 1 if not metric.held_out else 2 if few else 0
     plain = _PLAIN.index(metric.name) if metric.name in _PLAIN else len(_PLAIN)
     order = list(metrics).index(metric.name)
-    return (not metric.is_loss, not told, plain, order)
+    return (not metric.is_loss, told, plain, order)
 
 
 def _has_dense(metrics: Mapping[str, Series], metric: Metric) -> bool:

@@ -101,12 +101,13 @@ def next_gain(forecast: CurveForecast, step: float) -> float:
 
 def firing_step(forecast: CurveForecast, step: float, threshold: float) -> float | None:
     """The first step from `step` on at which the last doubling gained less than the threshold."""
-    ahead = step * 2.0 ** (
-        np.arange(_FARTHEST_DOUBLINGS * _STEPS_PER_DOUBLING) / _STEPS_PER_DOUBLING
-    )
-    for candidate in ahead:
-        if next_gain(forecast, 0.5 * float(candidate)) < threshold:
-            return float(candidate)
+    count = _FARTHEST_DOUBLINGS * _STEPS_PER_DOUBLING
+    powers = np.arange(-_STEPS_PER_DOUBLING, count) / _STEPS_PER_DOUBLING
+    candidates = [float(candidate) for candidate in step * 2.0**powers]
+    ends = [forecast.matched_loss(candidate) for candidate in candidates]
+    for place in range(_STEPS_PER_DOUBLING, len(ends)):
+        if 1.0 - ends[place] / ends[place - _STEPS_PER_DOUBLING] < threshold:
+            return candidates[place]
     return None
 
 
