@@ -25,6 +25,8 @@ Conditions = Mapping[str, float]
 SMALLEST, LARGEST = 1e3, 1e18  # parameters: bounds of every search
 TRAINING_FLOPS = 6.0  # per parameter and token: forward 2, backward 4 (arXiv:2001.08361)
 INFERENCE_FLOPS = 2.0  # per parameter and token served
+DRAW_SPAN, DRAW_GRID = 4.0, 81  # in logs of size about the optimum; points of the grid
+BAND_SPAN, BAND_GRID = 7.0, 1401
 BAND = 0.005  # sizes whose loss is within 0.5 % of the best make up the flat optimum
 
 
@@ -155,20 +157,33 @@ def _sizes_of_draws(
     law: Law, spend: FlopsAt, params: float, conditions: dict[str, float]
 ) -> FloatArray | None:
     """The best size under each draw of the law's constants, shape (draws,)."""
-    sizes = params * np.exp(np.linspace(-5, 5, 801))
+    sizes = params * np.exp(np.linspace(-DRAW_SPAN, DRAW_SPAN, DRAW_GRID))
     flops = spend(sizes)
     usable = np.isfinite(flops) & (flops > 0)
     if law.draws is None or not usable.any():
         return None
     sizes, flops = sizes[usable], flops[usable]
     losses = law.loss_of_draws(sizes, flops / (TRAINING_FLOPS * sizes), **conditions)
-    return None if losses is None else sizes[np.argmin(losses, axis=1)]
+    return None if losses is None else _vertices(np.log(sizes), losses)
+
+
+def _vertices(log_sizes: FloatArray, losses: FloatArray) -> FloatArray:
+    """Sizes at the minimum of each row, by the parabola through its three lowest neighbours."""
+    best = np.clip(np.argmin(losses, axis=1), 1, max(len(log_sizes) - 2, 1))
+    if len(log_sizes) < 3:
+        return np.exp(log_sizes[np.argmin(losses, axis=1)])
+    rows = np.arange(len(losses))
+    left, middle, right = (losses[rows, best + step] for step in (-1, 0, 1))
+    bend = np.maximum(left - 2 * middle + right, np.finfo(float).tiny)
+    shift = np.clip((left - right) / (2 * bend), -1, 1)
+    sizes: FloatArray = np.exp(log_sizes[best] + shift * np.diff(log_sizes)[best - 1])
+    return sizes
 
 
 def _band(
     law: Law, spend: FlopsAt, params: float, loss: float, conditions: dict[str, float]
 ) -> tuple[float, float]:
-    sizes = params * np.exp(np.linspace(-7, 7, 2801))
+    sizes = params * np.exp(np.linspace(-BAND_SPAN, BAND_SPAN, BAND_GRID))
     near = loss_at_sizes(law, sizes, spend, **conditions) <= loss * (1 + BAND)
     near |= sizes == sizes[len(sizes) // 2]  # the optimum itself
     return float(sizes[near].min()), float(sizes[near].max())

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.errors import PlannerError
-from planner.scaling.laws import Law, choose_law
+from planner.scaling.forms import FloatArray
+from planner.scaling.laws import Law, choose_law, positive
 
 THRESHOLD = 0.015  # gain of a doubling, as a share of the loss, under which more is not worth it
 
@@ -47,29 +48,29 @@ def marginal_gain(
     given = dict(conditions or {})
     chosen = choose_law(law, given)
 
-    def gain(at: float) -> float:
-        before, after = (float(chosen.loss(params, many, **given)) for many in (at, 2 * at))
-        return 1 - after / before
+    def gain(at: FloatArray) -> FloatArray:
+        share: FloatArray = chosen.loss(params, 2 * at, **given) / chosen.loss(params, at, **given)
+        return 1 - share
 
     stop = _first_below(gain, threshold)
     return Marginal(
         tokens=tokens,
-        last_doubling=gain(tokens / 2),
-        next_doubling=gain(tokens),
+        last_doubling=float(gain(positive("tokens", tokens) / 2)),
+        next_doubling=float(gain(positive("tokens", tokens))),
         threshold=threshold,
         stop_tokens=stop,
         stop_tokens_seen=2 * stop,
     )
 
 
-def _first_below(gain: Callable[[float], float], threshold: float) -> float:
+def _first_below(gain: Callable[[FloatArray], FloatArray], threshold: float) -> float:
     """Smallest tokens from 1e3 up after which the gain stays below `threshold`."""
-    grid = np.exp(np.linspace(np.log(1e3), np.log(1e24), 400))
-    above = [index for index, tokens in enumerate(grid) if gain(float(tokens)) >= threshold]
-    if not above:
-        return float(grid[0])
-    low, high = grid[above[-1]], grid[min(above[-1] + 1, len(grid) - 1)]
-    for _ in range(60):
-        middle = np.sqrt(low * high)
-        low, high = (middle, high) if gain(float(middle)) >= threshold else (low, middle)
-    return float(high)
+    low, high = np.log(1e3), np.log(1e24)
+    for _ in range(6):
+        grid = np.linspace(low, high, 200)
+        above = np.flatnonzero(gain(np.exp(grid)) >= threshold)
+        if not len(above):
+            return float(np.exp(low))
+        last = int(above[-1])
+        low, high = grid[last], grid[min(last + 1, len(grid) - 1)]
+    return float(np.exp(high))

@@ -9,7 +9,7 @@ import numpy as np
 from planner.scaling.forms import FloatArray
 
 GRID = 129  # points of each grid
-ZOOMS = 9  # each shrinks the bracket 64 times: the last is 64^-9 of the first
+ZOOMS = 7  # each shrinks the bracket 64 times: the last grid is 64^-6 as wide as the first
 
 
 def minimise(
