@@ -122,7 +122,8 @@ def _shortfall(plan: Plan) -> Iterator[str]:
     if short is None:
         return
     if short["bytes"] is not None:
-        yield paint(f"Short of memory by {show_bytes(short['bytes'])} on each device", "red")
+        where = "on each device" if short["what"] == "memory" else "of the host, a node"
+        yield paint(f"Short of memory by {show_bytes(short['bytes'])} {where}", "red")
     for broken in short["violated"]:
         amounts = f"{_amount(broken, 'needed')}, {_amount(broken, 'allowed')} allowed"
         yield line(broken["limit"], f"{amounts} ({broken['factor']:,.3g} times)", column=12)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hardware_db import Accelerator
     from planner.run import Run
 
-HIGHEST_POWER_RATIO = 1.5  # of a stated limit against the board's own, beyond which it is a slip
+POWER_RATIOS = 0.1, 1.5  # of a stated limit against the board's own, outside which it is a slip
 
 
 def completed(run: Run, part: Accelerator, per_node: int, stated: dict[str, str]) -> Accelerator:
@@ -79,6 +79,7 @@ def _check_links(run: Run, part: Accelerator) -> None:
 
 def _check_power(run: Run, part: Accelerator) -> None:
     limit, board = run.hardware.power_limit, part.tdp_watts
-    if limit and board and limit > board * HIGHEST_POWER_RATIO:
+    lowest, highest = POWER_RATIOS
+    if limit and board and not lowest <= limit / board <= highest:
         remedy = f"not believable: the board of {part.sku_id} takes {board:g} W; leave it out"
         raise PlannerError("hardware.power_limit", limit, remedy)

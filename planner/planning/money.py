@@ -81,6 +81,7 @@ def _price(each: Scenario) -> tuple[hardware_db.Price | None, str]:
     except hardware_db.HardwareError as error:
         raise PlannerError(f"price.{error.field}", error.value, error.remedy) from None
     where = f" at {wanted.provider}" if wanted.provider else ""
+    where += f" in {wanted.region}" if wanted.region else ""
     return price, f"no {wanted.mode} price of {each.accelerator.sku_id} is known{where}"
 
 

@@ -47,6 +47,8 @@ def _slot(variant: Variant) -> str:
 def settings(bones: Outline) -> Iterator[Variant]:
     """Single changes that lower memory and keep the task, the batch and the machine."""
     made, training = bones.configuration, bones.scenario.run.training
+    if bones.host_shortage:
+        yield _set("states on the device", {"training.offload": "none"})
     if made.attention != "flash":
         yield _set("flash attention", {"training.attention": "flash"})
     if made.loss == "eager":

@@ -19,7 +19,7 @@ from planner.planning.doubts import doubts_of, launch_doubt
 from planner.planning.intervals import Spread, memory_spread, time_spread
 from planner.planning.length import loader_seconds, run_part
 from planner.planning.money import cost_of, energy_of
-from planner.planning.phases import checkpoint_bytes
+from planner.planning.phases import checkpoint_bytes, host_bytes
 from planner.planning.result import CostPart, EnergyPart, RunPart, StepPart
 from planner.planning.scenario import Scenario
 
@@ -37,6 +37,7 @@ class Outline:
     peak_bytes: float
     capacity_bytes: float
     checkpoint_bytes: float
+    host_bytes: float | None  # a node, for offload; None without it
     step: StepPart
     run: RunPart
     cost: CostPart
@@ -48,12 +49,22 @@ class Outline:
 
     @property
     def fits(self) -> bool:
-        """By the best estimate."""
-        return self.choice.fits
+        """By the best estimate, on the device and, for offloaded states, on the host."""
+        return self.choice.fits and not self.host_shortage
 
     @property
     def fit_probability(self) -> float:
+        if self.host_shortage:
+            return 0.0
         return self.memory_spread.below(self.peak_bytes, self.capacity_bytes)
+
+    @property
+    def host_shortage(self) -> float:
+        """Bytes of host memory a node that offload lacks of what the run states; 0 if enough."""
+        given = self.scenario.run.hardware.host_memory
+        if given is None or self.host_bytes is None:
+            return 0.0
+        return max(self.host_bytes - given, 0.0)
 
 
 def outline(each: Scenario) -> Outline:
@@ -82,6 +93,7 @@ def outlined(each: Scenario, c: Constants) -> Outline:
         peak_bytes=float(choice.evaluation.peak[choice.index]),
         capacity_bytes=float(choice.evaluation.capacity[choice.index]),
         checkpoint_bytes=saved,
+        host_bytes=host_bytes(one, choice.configuration),
         step=step,
         run=run,
         cost=cost_of(each, run),

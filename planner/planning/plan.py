@@ -12,7 +12,7 @@ from planner.engine.memory import memory_bytes
 from planner.planning.chosen import chosen_of
 from planner.planning.doubts import evidence_of
 from planner.planning.outline import Outline, at, named_parts, outline
-from planner.planning.phases import host_bytes, phase_bytes
+from planner.planning.phases import phase_bytes
 from planner.planning.quality import loss_of, stop_of
 from planner.planning.rates import throughput_of
 from planner.planning.result import MemoryPart, ModelPart, Plan
@@ -112,7 +112,7 @@ def _memory(bones: Outline) -> MemoryPart:
         parts=named_parts(bones.choice.evaluation.memory, bones.choice.index),
         stages=_stages(bones),
         phases=phase_bytes(bones.batch, constants()),
-        host_bytes_per_node=host_bytes(bones.batch, bones.configuration),
+        host_bytes_per_node=bones.host_bytes,
         checkpoint_bytes=bones.checkpoint_bytes,
     )
 

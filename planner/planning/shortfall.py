@@ -18,24 +18,33 @@ from planner.planning.outline import Outline
 def shortfall_of(bones: Outline) -> dict[str, Any] | None:
     """None where the plan fits and keeps every limit of the run.
 
-    `what` is the first thing that is short: memory, or the most broken limit. `nearest` is the
-    smallest change that fits, or, where only limits are broken, the least violating plan.
+    `what` is the first thing that is short: memory, host_memory, or the most broken limit.
+    `nearest` is the smallest change that fits, or, where only limits are broken, the least
+    violating plan.
     """
     broken = violations_of(bones)
     if bones.fits and not broken:
         return None
+    what, missing = _missing(bones)
     found: dict[str, Any] = {
-        "what": broken[0].limit if bones.fits else "memory",
-        "bytes": None if bones.fits else bones.peak_bytes - bones.capacity_bytes,
+        "what": what or broken[0].limit,
+        "bytes": missing,
         "violated": [{**asdict(each), "factor": each.factor} for each in broken],
         "nearest": None,
         "alternatives": [],
         "relax": [],
         "highest_usd_per_device_hour": highest_price(bones),
     }
-    if not bones.fits:
-        return found | nearest_fit(bones)
-    return found | _within_limits(bones)
+    return found | (_within_limits(bones) if bones.fits else nearest_fit(bones))
+
+
+def _missing(bones: Outline) -> tuple[str | None, float | None]:
+    """Which memory is short and by how many bytes; None where all is there."""
+    if not bones.choice.fits:
+        return "memory", bones.peak_bytes - bones.capacity_bytes
+    if bones.host_shortage:
+        return "host_memory", bones.host_shortage
+    return None, None
 
 
 def _within_limits(bones: Outline) -> dict[str, Any]:

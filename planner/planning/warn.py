@@ -6,7 +6,6 @@ from planner.engine.configuration import Configuration
 from planner.engine.formats import ATTENTION
 from planner.planning.limits import unchecked
 from planner.planning.outline import Outline
-from planner.planning.phases import host_bytes
 from planner.planning.precision import advised_precision
 from planner.planning.result import Throughput
 from planner.planning.scenario import Scenario
@@ -87,10 +86,10 @@ def _running(bones: Outline) -> list[str]:
     if bones.step.bottleneck == "input":
         waiting = bones.step.parts["input"] / bones.step.seconds
         found.append(f"the data loader sets the pace: accelerators wait {waiting:.0%} of the time")
-    host, given = host_bytes(bones.batch, bones.configuration), each.run.hardware.host_memory
-    if host is not None and given is not None and host > given:
+    if bones.host_shortage:
         found.append(
-            f"offload needs {show_bytes(host)} of host memory a node: {show_bytes(given)} are there"
+            f"offload needs {show_bytes(bones.host_bytes)} of host memory a node: "
+            f"{show_bytes(each.run.hardware.host_memory)} are there"
         )
     return found
 
