@@ -131,7 +131,7 @@ def _inputs(batch: Batch, each: Formats, width: Array) -> Array:
     result = each.compute * width * np.where(each.autocast > 0, readers, 1.0)
     if np.any(software.frozen):
         adapted = adapter_input(batch, software.adapters_attention, width)
-        result = np.where(software.frozen > 0, adapted, result)
+        result = np.where(software.frozen > 0, adapted + software.inputs_kept * result, result)
     if np.any(software.dropout):
         result = result + 2 * software.dropout * width
     return result
@@ -205,7 +205,8 @@ def _projection_input(batch: Batch, each: Formats, out: Array) -> Array:
     adapted = adapter_input(batch, software.adapters_out, width)
     reads_kept = (software.adapter_shared > 0) & (software.adapters_out > 0) & flash
     reads_kept = reads_kept & (software.adapter_bytes == each.compute)
-    frozen = np.where(flash, out, 0.0) + adapted - np.where(reads_kept, out, 0.0)
+    own = np.where(flash, 1.0, software.inputs_kept)
+    frozen = own * out + adapted - np.where(reads_kept, out, 0.0)
     result: Array = np.where(software.frozen > 0, frozen, out)
     return result
 

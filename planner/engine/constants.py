@@ -35,6 +35,7 @@ class Constants:
     elementwise: float  # factor on the counted bytes of memory-bound work
     elementwise_eager: float  # factor where small kernels are not fused
     elementwise_compiled: float  # factor of a compiled layer
+    scan_passes: float  # passes over the inner width of a state-space layer, forward
     quantise_passes: float  # passes over the operands for casts and scales
     expert_passes: float  # passes over routed tokens for permutation, forward
     expert_rate: float  # grouped products against one large product
@@ -58,8 +59,8 @@ class Constants:
     logit_bytes: float  # factor on the bytes per logit of the loss
     update_traffic: float  # factor on the optimizer's bytes per parameter
     accumulate_traffic: float  # factor on reading and writing the gradients once a micro-step
-    reserve: float  # allocator: reserved against allocated of what comes and goes in a step
-    reserve_varied: float  # the same where batches differ in length
+    reserve: float  # allocator: reserved against allocated
+    reserve_varied: float  # the same for logits alone where batches differ in length
     context_bytes: float  # driver context and libraries, outside the allocator
     communicator_bytes: float  # buffers of one communicator of several ranks
 

@@ -57,7 +57,7 @@ def _inputs(batch: Batch, compute: Array, readers: Array, width: Array, dense: A
     first = adapter_input(batch, software.adapters_ffn, width)
     last = adapter_input(batch, software.adapters_down, dense)
     adapted = first + last + _scaled(batch, compute, width)
-    result: Array = np.where(software.frozen > 0, adapted, trained)
+    result: Array = np.where(software.frozen > 0, adapted, 0.0) + software.inputs_kept * trained
     return result
 
 

@@ -55,7 +55,8 @@ def gathered(batch: Batch, each: Formats, held: StageWeights, layers: Array) -> 
     gradients = zero
     if np.any(sharded):
         number = np.minimum(software.gathered_units, layers)
-        units = np.where(sharded, each.compute * (number * held.layer + held.outer), 0.0)
+        base = np.where(software.dequantised > 0, batch.recipe.frozen_bytes, each.compute)
+        units = np.where(sharded, base * number * held.layer + each.compute * held.outer, 0.0)
         gradients = np.where(sharded, _unit_gradients(batch, each, held), 0.0)
     casts = head = one = zero
     if np.any(each.autocast):

@@ -42,6 +42,7 @@ class Implementation:
     chunks: str  # how a chunked loss handles its chunks
     adapters: str  # format of low-rank adapters: the model's, FP32, 16-bit copies by autocast
     adapter_dropout: bool  # each adapter drops out its own copy of the input
+    decoded_keeps_inputs: bool  # 4-bit products keep their inputs (bitsandbytes)
     frozen_outer_bytes: float  # per parameter of what a 4-bit base leaves unquantised
     buffers: str  # gradients: none extra, one standing buffer, DDP buckets, ZeRO buckets
     gathered_units: float  # sharded layers that are whole at a time

@@ -143,20 +143,10 @@ def assemble(
         "logits": moment.logits,
         "working": moment.working,
     }
-    return MemoryBytes(**parts, reserve=_reserve(batch, c, parts), context=_context(batch, c))
-
-
-def _reserve(batch: Batch, c: Constants, parts: dict[str, Array]) -> Array:
-    """Fragmentation: blocks that change from step to step leave holes, more when lengths vary."""
-    steady = sum((parts[name] for name in _STEADY), np.zeros(1))
-    moving = sum((parts[name] for name in _MOVING), np.zeros(1))
-    varied = np.where(batch.software.varied_lengths > 0, c.reserve_varied, c.reserve)
-    result: Array = (c.reserve - 1) * steady * 0 + (varied - 1) * moving
-    return result
-
-
-_STEADY = ("weights", "gradients", "master_weights", "moments", "frozen", "buffers")
-_MOVING = ("gathered", "activations", "logits", "working")
+    allocated = sum(parts.values(), np.zeros(1))
+    return MemoryBytes(
+        **parts, reserve=(c.reserve - 1) * allocated, context=_context(batch, c)
+    )
 
 
 def _context(batch: Batch, c: Constants) -> Array:

@@ -70,6 +70,7 @@ class Software:
     eager_logits: Array  # code of EAGER_LOGITS
     chunks: Array  # code of CHUNKS
     dequantised: Array  # frozen weights are decoded one matrix at a time
+    inputs_kept: Array  # inputs of linear maps are kept for weights' gradients, or all the same
     accumulates_in_product: Array  # gradients of weights are added by the product that makes them
 
 
@@ -90,7 +91,7 @@ def software_of(
     """One configuration under one implementation; compiled layers run as fused ones."""
     compiled = configuration.compile != "none"
     return {
-        **_formats(configuration, stack),
+        **_formats(configuration, stack, code),
         **_layer(configuration.model, code, compiled),
         **_adapters(configuration, code),
         **_gradients(code),
@@ -99,7 +100,9 @@ def software_of(
     }
 
 
-def _formats(configuration: Configuration, stack: Stack) -> dict[str, float]:
+def _formats(
+    configuration: Configuration, stack: Stack, code: Implementation
+) -> dict[str, float]:
     mixed = configuration.precision not in ("fp32", "tf32", "pure-bf16")
     adapters = configuration.task in ("lora", "qlora")
     over_fp32 = stack.precision in ("pure-bf16", "fp32", "tf32") or stack.param_bytes == 4
@@ -108,6 +111,9 @@ def _formats(configuration: Configuration, stack: Stack) -> dict[str, float]:
         "wide": float(cast and stack.launch != "xla"),
         "frozen": float(adapters),
         "dequantised": float(configuration.task == "qlora"),
+        "inputs_kept": float(
+            not adapters or (configuration.task == "qlora" and code.decoded_keeps_inputs)
+        ),
     }
 
 

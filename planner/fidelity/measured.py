@@ -40,7 +40,7 @@ def meter(draft: Draft) -> str:
     """What the stack's printed peak counts; empty when the row has none."""
     if draft.row.quantity("peak_mem_gib") is None:
         return ""
-    return draft.practice.stack.meter
+    return str(draft.practice.settings.get("meter", draft.practice.stack.meter))
 
 
 def traits(draft: Draft, configuration: Configuration, recipe: BridgeRecipe | None) -> Traits:
@@ -62,7 +62,8 @@ def traits(draft: Draft, configuration: Configuration, recipe: BridgeRecipe | No
         mixed_precision=notes.mixed_precision,
         offloaded_layers=recipe.offloaded_layers if recipe else 0,
         recomputed_modules=recipe.modules if recipe else (),
-        optimizer_in_backward=notes.optimizer_in_backward,
+        optimizer_in_backward=notes.optimizer_in_backward
+        or bool(draft.practice.settings.get("optimizer_in_backward", False)),
         paged_optimizer=_paged(draft, configuration),
         full_weights_at_load=configuration.sharding == "zero3"
         and bool(draft.practice.settings.get("full_weights_at_load", False)),

@@ -151,6 +151,8 @@ def _tinyllama(row: Row, notes: Notes) -> dict[str, object]:
 def _megatron(row: Row, notes: Notes) -> dict[str, object]:
     """SimuMax validates against Megatron runs with sequence parallelism and fused kernels."""
     settings: dict[str, object] = {"sequence_parallel": (row.count("tp") or 1) > 1}
+    if "_cef" in row.text("source_path_or_table"):
+        settings["loss"] = "fused"  # the case's name says that cross-entropy is fused
     if row.text("precision") == "fp8":
         settings["fp8_recipe"] = "delayed"
     if row.text("model_name").startswith("GPT-3 175B") and row.count("tp") is None:
@@ -164,8 +166,11 @@ def _megatron(row: Row, notes: Notes) -> dict[str, object]:
 
 
 def _swift_megatron(row: Row) -> dict[str, object]:
-    """ms-swift examples/megatron/base_to_chat.sh and moe/qwen3_moe.sh, which state these runs."""
-    common = {"micro_batch": 1, "global_batch_seqs": 16, "loss": "fused"}
+    """ms-swift examples/megatron/base_to_chat.sh and moe/qwen3_moe.sh, which state these runs.
+
+    Their whole gigabytes stand beside figures of DeepSpeed that the allocator reserved.
+    """
+    common = {"micro_batch": 1, "global_batch_seqs": 16, "loss": "fused", "meter": "reserved"}
     if row.count("n_experts"):
         return common | {"pp": 2, "ep": 8, "recompute": "full"}
     return common | {"tp": 4, "recompute": "selective", "sequence_parallel": True}
@@ -185,6 +190,10 @@ def _litgpt(row: Row, notes: Notes) -> dict[str, object]:
     return settings
 
 
+# each row of torchtune's table of cumulative flags keeps the flags of the rows above it
+_AFTER_OPTIMIZER_IN_BACKWARD = ("+activation offload", "+8bit adamw")
+
+
 def _torchtune(row: Row, notes: Notes) -> dict[str, object]:
     """Full fine-tuning on one device has bitsandbytes' PagedAdamW8bit unless told otherwise."""
     settings: dict[str, object] = {
@@ -195,14 +204,24 @@ def _torchtune(row: Row, notes: Notes) -> dict[str, object]:
         settings["loss"] = "eager"
     if "paged" in text or (row.text("task") == "full-ft" and row.count("n_gpus") == 1):
         settings |= {"optimizer": "adamw8bit", "paged_optimizer": True}
+    if any(step in text for step in _AFTER_OPTIMIZER_IN_BACKWARD):
+        settings["optimizer_in_backward"] = True
+    if "+8bit adamw" in text:
+        settings["paged_optimizer"] = False
     if notes.cpu_offload:
         settings["offload"] = "params+optimizer"
     return settings
 
 
 def _swift(row: Row, notes: Notes) -> dict[str, object]:
-    """Published with torch before 2.8: foreach Adam."""
-    return {"optimizer": "adamw-foreach"}
+    """Published with torch before 2.8: foreach Adam.
+
+    Its registry of models did not pass the flash attention switch on to ChatGLM and Baichuan.
+    """
+    settings: dict[str, object] = {"optimizer": "adamw-foreach"}
+    if any(name in row.text("model_name").lower() for name in ("chatglm", "baichuan2")):
+        settings["attention"] = "sdpa-math"
+    return settings
 
 
 def _deepspeed(row: Row, notes: Notes) -> dict[str, object]:

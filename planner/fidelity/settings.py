@@ -118,6 +118,10 @@ def _precision(draft: Draft, task: str) -> str:
 
 def _attention(draft: Draft) -> str:
     told = draft.row.text("flash_attn").lower()
+    override = draft.practice.settings.get("attention")
+    if isinstance(override, str):
+        draft.infer("attention")
+        return override
     if told in ("y", "yes", "true"):
         return "flash"
     if told in ("n", "no", "false"):
