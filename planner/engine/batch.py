@@ -49,6 +49,8 @@ class Blocks:
     num_experts: Array
     top_k: Array
     expert_hidden: Array
+    expert_input: Array  # width that routed experts read
+    state_space: Array  # 0 or 1
     shared_hidden: Array
     attention_params: Array
     ffn_params: Array

@@ -1,8 +1,8 @@
 """Host work of one layer by software style, measured: dispatch, autograd, modules, hooks.
 
 An asynchronous queue hides the host behind long kernels; short kernels wait for it. The counts are
-multiples of one plain operation's host time ("op equivalents"), measured by
-`python -m benchmarks.host_overhead` and stored in `data/host_overhead.json`.
+multiples of one plain operation's host time, measured by `python -m benchmarks.host_overhead` and
+stored in `data/host_overhead.json`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from planner.engine.configuration import Configuration
@@ -19,47 +19,97 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).parent / "data" / "host_overhead.json"
 
+COMPILED_KERNELS = 8.0  # launches of a compiled layer and pass: products, attention, fused rest
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostWork:
-    """Op equivalents and kernel launches of one layer."""
+    """Operations and kernel launches of one layer, forward and backward together."""
 
-    host_forward: float
-    host_backward: float
+    host_layer: float
     host_again: float  # added by full recomputation
-    host_tensor: float  # added to forward and backward together by tensor parallelism
-    host_shard: float  # added to forward and backward together by full sharding
-    host_experts: float  # added to forward and backward together by a mixture of experts
-    host_exchange: float  # added to forward and backward together by expert parallelism
-    host_adapters: float  # added to forward and backward together by adapters
-    launches: float  # kernels of forward and backward together
-    launches_experts: float
+    host_tensor: float  # added by tensor parallelism
+    host_shard: float  # added by full sharding
+    host_experts: float  # added by a mixture of experts
+    host_per_expert: float  # added by each local expert
+    host_exchange: float  # added by expert parallelism
+    host_adapters: float  # added by adapters
+    launches: float
+    launches_again: float
+    launches_experts: float  # added by a mixture of experts
+    launches_per_expert: float
 
     def numbers(self) -> dict[str, float]:
         return asdict(self)
 
 
+NOTHING = HostWork(**dict.fromkeys(HostWork.__dataclass_fields__, 0.0))
+
+
 def host_work(configuration: Configuration, stack: Stack) -> HostWork:
     """The host work of a configuration's layers under its stack."""
-    return HostWork(**_styles()[style_of(configuration, stack)])
+    style = style_of(configuration, stack)
+    return NOTHING if style is None else _work(style)
 
 
-def style_of(configuration: Configuration, stack: Stack) -> str:
-    """The measured style that a stack's layers resemble most."""
-    if stack.launch in ("xla", "native"):
-        return "compiled-step"
-    if stack.launch == "rng-checkpoint":
-        return "megatron-2021"
-    if stack.flash == "te" or stack.name.startswith(("megatron", "nemo")):
-        return "megatron-core"
-    if stack.name.startswith("composer"):
-        return "composer"
-    if configuration.compile != "none" or stack.kernels == "compiled":
-        return "compiled-layer"
-    return "hf" if stack.kernels == "eager" else "titan"
+def style_of(configuration: Configuration, stack: Stack) -> str | None:
+    """The measured style of a stack's layers; None where nothing runs on the host per layer."""
+    style = _table()["stacks"].get(stack.name)
+    if style is None or stack.launch in ("xla", "native"):
+        return None
+    if configuration.compile == "full":
+        return "torch-compiled-whole"
+    if configuration.compile == "regional" and not style.startswith("torch-compiled"):
+        return "torch-compiled"
+    return str(style)
 
 
 @cache
-def _styles() -> dict[str, dict[str, float]]:
-    table: dict[str, dict[str, float]] = json.loads(FILE.read_text(encoding="utf-8"))["styles"]
+def _work(style: str) -> HostWork:
+    plain, mixture = _operations(style), _operations("megatron-core-moe-8")
+    per_expert = (mixture - _operations("megatron-core-moe-2")) / 6
+    kernels = _kernels("megatron-core-moe-8")
+    kernels_per_expert = (kernels - _kernels("megatron-core-moe-2")) / 6
+    return HostWork(
+        host_layer=plain,
+        host_again=_value(style, "recompute_ops") or plain / 2,
+        host_tensor=_operations("megatron-core-tp") - _operations("megatron-core"),
+        host_shard=_sharding(style),
+        host_experts=mixture - 8 * per_expert - _operations("megatron-core"),
+        host_per_expert=per_expert,
+        host_exchange=_operations("megatron-core-moe-8-ep") - mixture,
+        host_adapters=_operations("hf-lora") - _operations("hf-reentrant"),
+        launches=_kernels(style),
+        launches_again=_value(style, "kernels_recompute") or COMPILED_KERNELS,
+        launches_experts=kernels - 8 * kernels_per_expert - _kernels("megatron-core"),
+        launches_per_expert=kernels_per_expert,
+    )
+
+
+def _sharding(style: str) -> float:
+    """What sharding hooks add: per-parameter sharding for torch-native stacks, else the first kind."""
+    if style.startswith("torch"):
+        return _operations("torch-native-fsdp2") - _operations("torch-native")
+    return _operations("composer-fsdp1") - _operations("composer")
+
+
+def _operations(style: str) -> float:
+    return (_value(style, "forward_ops") or 0.0) + (_value(style, "backward_ops") or 0.0)
+
+
+def _kernels(style: str) -> float:
+    forward, backward = _value(style, "kernels_forward"), _value(style, "kernels_backward")
+    if forward is None or backward is None:
+        return 3 * COMPILED_KERNELS
+    return forward + backward
+
+
+def _value(style: str, name: str) -> float | None:
+    value = _table()["styles"][style][name]
+    return None if value is None else float(value)
+
+
+@cache
+def _table() -> dict[str, Any]:
+    table: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return table

@@ -19,6 +19,7 @@ from planner.engine.collectives import (
 from planner.engine.constants import Constants
 from planner.engine.operations import (
     attention_flops,
+    expert_input,
     layer_products,
     score_elements,
     tokens,
@@ -97,26 +98,28 @@ def _elementwise_bytes(batch: Batch, c: Constants) -> Array:
     """Bytes that norms, rotary, activation and residual additions move, forward, (g, n).
 
     Passes over T·h: two norms read and write (4), two residual additions (6). Without sequence
-    parallelism every tensor-parallel rank repeats them. Rotary passes over queries and keys, the
-    activation over the feed-forward width.
+    parallelism every tensor-parallel rank repeats them. Rotary passes over queries and keys, a
+    state-space scan over its inner width, the activation over the feed-forward width.
     """
     blocks, parallel, recipe = batch.shape.blocks, batch.parallel, batch.recipe
     m = tokens(batch)
     split = np.where(parallel.sequence_parallel > 0, parallel.tp, 1)
     stream = 10 * batch.shape.hidden / split
     rotary = 2 * (blocks.heads + blocks.kv_heads) * blocks.head_dim / parallel.tp
+    scan = c.scan_passes * blocks.heads * blocks.v_head_dim / parallel.tp
+    mixing = np.where(blocks.state_space > 0, scan, rotary)
     width = blocks.ffn_hidden + blocks.shared_hidden + blocks.top_k * blocks.expert_hidden
     activation = (2 + blocks.gated) * width / parallel.tp
     software = np.where(recipe.eager > 0, c.elementwise_eager, c.elementwise)
     software = np.where(parallel.compile > 0, c.elementwise_compiled, software)
-    result: Array = m * (stream + rotary + activation) * recipe.activation_bytes * software
+    result: Array = m * (stream + mixing + activation) * recipe.activation_bytes * software
     return result
 
 
 def _routing_bytes(batch: Batch, c: Constants) -> Array:
     """Bytes to permute tokens to their experts and back, one pass, (g, n)."""
     blocks = batch.shape.blocks
-    rows = tokens(batch) * blocks.top_k * batch.shape.hidden / batch.parallel.tp
+    rows = tokens(batch) * blocks.top_k * expert_input(batch) / batch.parallel.tp
     result: Array = c.expert_passes * rows * batch.recipe.activation_bytes
     return result
 
@@ -146,7 +149,7 @@ def _expert_comm(batch: Batch, c: Constants) -> Array:
     blocks = batch.shape.blocks
     if not np.any(blocks.num_experts):
         return np.zeros(1)
-    size = tokens(batch) * batch.shape.hidden * batch.recipe.activation_bytes / batch.parallel.tp
+    size = tokens(batch) * expert_input(batch) * batch.recipe.activation_bytes / batch.parallel.tp
     both = 2 * exchange_seconds(size, np.maximum(blocks.top_k, 1), batch, c)
     both = both * (1 - c.expert_hidden * batch.recipe.expert_overlap)
     result: Array = np.where(blocks.num_experts > 0, both, 0.0)

@@ -65,6 +65,8 @@ class Block:
     num_experts: int = 0
     top_k: int = 0
     expert_hidden: int = 0
+    expert_input: int = 0  # width that routed experts read behind a latent projection, 0 = hidden
+    state_space: bool = False  # a state-space scan stands in attention's place (Mamba-2)
     shared_hidden: int = 0
     # parameters of ONE layer, exact
     attention_params: int = 0  # projections with their biases, split by tensor parallelism

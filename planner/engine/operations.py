@@ -132,6 +132,7 @@ def _expert_products(batch: Batch, m: Array) -> list[Product]:
     groups = np.maximum(experts / parallel.ep, 1)
     rows = m * blocks.top_k / groups  # tokens of one local expert: ep ranks send theirs
     width = blocks.expert_hidden / parallel.tp
+    seen = expert_input(batch)
     return [
         Product(
             name="router", part="router", m=m, n=blocks.num_experts, k=hidden, low_precision=False
@@ -144,11 +145,18 @@ def _expert_products(batch: Batch, m: Array) -> list[Product]:
             part="experts",
             m=rows,
             n=(1 + blocks.gated) * width,
-            k=hidden,
+            k=seen,
             groups=groups,
         ),
-        Product(name="experts_down", part="experts", m=rows, n=hidden, k=width, groups=groups),
+        Product(name="experts_down", part="experts", m=rows, n=seen, k=width, groups=groups),
     ]
+
+
+def expert_input(batch: Batch) -> Array:
+    """Width of the rows that travel to the routed experts, (g, n)."""
+    blocks = batch.shape.blocks
+    result: Array = np.where(blocks.expert_input > 0, blocks.expert_input, batch.shape.hidden)
+    return result
 
 
 def head_product(batch: Batch) -> Product:

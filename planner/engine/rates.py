@@ -21,7 +21,7 @@ REFERENCE_WATTS_PER_FLOPS = 700 / 989.4e12  # of an H100 SXM: board watts per de
 
 
 def family_fraction(batch: Batch, c: Constants) -> Array:
-    """Sustained fraction of the best matmul rate, (n,): by vendor, and less on parts whose board
+    """Sustained fraction of the best matmul rate in 16 bits or more, (n,): by vendor, and less on parts whose board
     power is small for their peak, since a long run heats them up and a benchmark does not."""
     machine = batch.machine
     vendor = np.where(
@@ -38,7 +38,8 @@ def matmul_rate(batch: Batch, c: Constants) -> Array:
     machine, recipe = batch.machine, batch.recipe
     unmeasured = np.where(recipe.quantised > 0, c.achievable_quantised, c.achievable_default)
     best = np.where(np.isnan(machine.matmul_achievable), unmeasured, machine.matmul_achievable)
-    result: Array = machine.matmul_peak * best * family_fraction(batch, c)
+    sustained = np.where(recipe.quantised > 0, c.gemm_quantised, family_fraction(batch, c))
+    result: Array = machine.matmul_peak * best * sustained
     return result
 
 
@@ -78,11 +79,11 @@ def product_seconds(product: Product, batch: Batch, c: Constants) -> Array:
     recipe = batch.recipe
     if product.low_precision:
         rate, operand = matmul_rate(batch, c), recipe.matmul_bytes
-        casts = recipe.quantised * c.quantise_passes * recipe.activation_bytes
+        casts = recipe.quantise_weight * c.quantise_passes * recipe.activation_bytes
     else:
         rate, operand, casts = attention_format_rate(batch, c), recipe.activation_bytes, 0.0
     if product.part == "experts" and product.name.startswith("experts"):
-        rate = rate * c.expert_rate
+        rate = rate * np.where(batch.machine.tpu > 0, 1.0, c.expert_rate)
     compute = product.flops / rate * shape_penalty(product, batch, c)
     operands = (product.m + product.n) * product.k * product.groups
     outputs = product.m * product.n * product.groups

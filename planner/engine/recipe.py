@@ -49,17 +49,20 @@ class Recipe:
     flash_generation: Array  # 1, 2, 3; vendor kernels count as 3
     vendor_attention: Array  # 0 or 1: cuDNN or Transformer Engine attention
     eager: Array  # 0 or 1: norms, rotary and activations run as separate small kernels
-    graphs: Array  # share of the launches that come from a CUDA graph or from XLA
-    host_forward: Array  # op equivalents of one layer, see host.py
-    host_backward: Array
+    graphs: Array  # share of a dense layer's launches that a CUDA graph replays
+    graphs_experts: Array  # the same of the experts'
+    host_layer: Array  # operations of one layer, forward and backward: see host.py
     host_again: Array
     host_tensor: Array
     host_shard: Array
     host_experts: Array
+    host_per_expert: Array
     host_exchange: Array
     host_adapters: Array
     launches: Array  # kernels of one layer, forward and backward
+    launches_again: Array
     launches_experts: Array
+    launches_per_expert: Array
     overlap_grads: Array  # 0 or 1: gradient reduction runs beside the backward pass
     overlap_params: Array  # 0 or 1: parameter gathers run beside the forward pass
     overlap_tensor: Array  # 0 or 1: tensor-parallel collectives are split and overlapped
@@ -97,13 +100,13 @@ def _formats(configuration: Configuration) -> dict[str, float]:
     }
 
 
-def _graphs(configuration: Configuration, stack: Stack) -> float:
-    """Share of the launches that a graph or a compiler replays."""
-    if stack.launch in ("graph", "xla", "native"):
-        return 1.0
-    if configuration.cuda_graphs is None:
-        return float(stack.cuda_graphs)
-    return {"none": 0.0, "partial": 0.6, "full": 1.0}[configuration.cuda_graphs]
+def _graphs(configuration: Configuration, stack: Stack) -> tuple[float, float]:
+    """Shares of the dense layers' and of the experts' launches that a graph replays.
+
+    Partial graphs hold attention, norms and the router; dynamic shapes keep experts out.
+    """
+    captured = configuration.cuda_graphs or ("full" if stack.cuda_graphs else "none")
+    return {"none": (0.0, 0.0), "partial": (0.8, 0.0), "full": (1.0, 1.0)}[captured]
 
 
 def _traits(configuration: Configuration, stack: Stack) -> dict[str, float]:
@@ -114,7 +117,8 @@ def _traits(configuration: Configuration, stack: Stack) -> dict[str, float]:
         "flash_generation": generation,
         "vendor_attention": float(flash in ("cudnn", "te", "xla")),
         "eager": float(stack.kernels == "eager" and not compiled),
-        "graphs": _graphs(configuration, stack),
+        "graphs": _graphs(configuration, stack)[0],
+        "graphs_experts": _graphs(configuration, stack)[1],
         **host_work(configuration, stack).numbers(),
         "overlap_grads": float(stack.overlap_grads),
         "overlap_params": float(stack.overlap_params),

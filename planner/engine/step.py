@@ -29,6 +29,7 @@ ZERO3, HSDP = SHARDINGS.index("zero3"), SHARDINGS.index("hsdp")
 ZERO1 = SHARDINGS.index("zero1")
 NO_OFFLOAD = OFFLOADS.index("none")
 
+QUANTISED_EXPERT = 3.0  # host work of an expert whose operands are scaled and cast one by one
 FP32_LOGIT_PASSES = 2.2  # passes over the logits of an eager FP32 cross-entropy, both directions
 
 
@@ -147,18 +148,25 @@ def host_seconds(batch: Batch, c: Constants) -> Array:
     sharded = (parallel.sharding == ZERO3) | (parallel.sharding == HSDP)
     full = parallel.recompute == FULL
     mixture = blocks.num_experts > 0
-    operations = (
-        recipe.host_forward
-        + recipe.host_backward
+    local = blocks.num_experts / parallel.ep
+    dense = c.host_op_seconds * (
+        recipe.host_layer
         + recipe.host_again * full
         + recipe.host_tensor * (parallel.tp > 1) * (1 + 0.5 * full)
         + recipe.host_shard * sharded
         + recipe.host_adapters * (recipe.adapters > 0)
-        + mixture * (recipe.host_experts + recipe.host_exchange * (parallel.ep > 1))
+    ) + c.kernel_seconds * (recipe.launches + recipe.launches_again * full)
+    per_expert = 1 + (QUANTISED_EXPERT - 1) * recipe.quantised
+    routed = c.host_op_seconds * (
+        (recipe.host_experts + recipe.host_exchange * (parallel.ep > 1)) * mixture
+        + recipe.host_per_expert * local * per_expert
+    ) + c.kernel_seconds * (
+        recipe.launches_experts * mixture + recipe.launches_per_expert * local * per_expert
     )
-    launches = (recipe.launches + recipe.launches_experts * mixture) * (1 + 0.33 * full)
-    seconds = c.host_op_seconds * operations + c.kernel_seconds * launches
-    result: Array = seconds * (1 - recipe.graphs * (1 - c.graph_share))
+    left = 1 - c.graph_share
+    result: Array = dense * (1 - recipe.graphs * left) + routed * (
+        1 - recipe.graphs_experts * left
+    )
     return result
 
 

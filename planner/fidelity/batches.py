@@ -24,6 +24,7 @@ def configured(case: Case) -> Configuration:
     return replace(
         case.configuration,
         flash="" if traits.flash == "none" else traits.flash,
+        fp8_recipe=traits.fp8_recipe,
         cuda_graphs=traits.cuda_graphs,
         dispatcher=traits.dispatcher or "alltoall",
         expert_overlap=traits.expert_overlap,

@@ -126,6 +126,7 @@ def _state_space(hybrid: Hybrid) -> dict[str, int]:
         "head_dim": hybrid.state_size,
         "v_head_dim": hybrid.state_head_dim,
         "window": hybrid.chunk,
+        "state_space": True,
         "attention_params": hybrid.hidden * (projected + inner),
         "small": convolved * (hybrid.conv_kernel + 1) + 3 * hybrid.state_heads + inner,
     }
@@ -138,7 +139,8 @@ def _experts(hybrid: Hybrid) -> dict[str, int]:
     return {
         "num_experts": hybrid.num_experts,
         "top_k": hybrid.top_k,
-        "expert_hidden": hybrid.expert_hidden * seen // hybrid.hidden,
+        "expert_hidden": hybrid.expert_hidden,
+        "expert_input": hybrid.latent,
         "shared_hidden": shared,
         "expert_params": 2 * seen * hybrid.expert_hidden * hybrid.num_experts,
         "shared_params": 2 * hybrid.hidden * shared,
