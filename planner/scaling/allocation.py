@@ -60,11 +60,13 @@ def optimum(
     flops_at: FlopsAt | None = None,
     law: str | Law | None = None,
     conditions: Conditions | None = None,
+    bounds: tuple[float, float] = (SMALLEST, LARGEST),
 ) -> Optimum:
     """The size and data of least loss for a budget.
 
     Give `flops`, or `flops_at`, which maps an array of sizes to the training FLOP that the budget
-    buys at each (0 or nan where the size does not fit). `conditions` are those of the law by name:
+    buys at each (0 or nan where the size does not fit; see `throughput.bought` for a table of
+    sizes), and `bounds`, the sizes to consider. `conditions` are those of the law by name:
     unique_tokens, experts, granularity, weight_bits.
 
     >>> best = optimum(flops=5.76e23)
@@ -78,7 +80,7 @@ def optimum(
     given = dict(conditions or {})
     chosen = choose_law(law, given)
     spend = flops_at or _constant(float(positive("flops", flops or 0.0)))
-    return _least_loss(chosen, spend, given)
+    return _least_loss(chosen, spend, given, bounds)
 
 
 def loss_at_sizes(
@@ -120,8 +122,10 @@ def flops_for_loss(
     return high
 
 
-def _least_loss(law: Law, spend: FlopsAt, conditions: dict[str, float]) -> Optimum:
-    params, loss = _search(law, spend, conditions)
+def _least_loss(
+    law: Law, spend: FlopsAt, conditions: dict[str, float], bounds: tuple[float, float]
+) -> Optimum:
+    params, loss = _search(law, spend, conditions, bounds)
     if not np.isfinite(loss):
         raise PlannerError("budget", "no size", "buys no training at any size; raise it")
     flops = float(spend(np.array(params)))
@@ -147,9 +151,17 @@ def _least_loss(law: Law, spend: FlopsAt, conditions: dict[str, float]) -> Optim
     )
 
 
-def _search(law: Law, spend: FlopsAt, conditions: dict[str, float]) -> tuple[float, float]:
+def _search(
+    law: Law,
+    spend: FlopsAt,
+    conditions: dict[str, float],
+    bounds: tuple[float, float] = (SMALLEST, LARGEST),
+) -> tuple[float, float]:
+    low, high = bounds
+    if not 0 < low < high:
+        raise PlannerError("bounds", bounds, "the smallest size must be below the largest")
     return minimise(
-        lambda sizes: loss_at_sizes(law, sizes, spend, **conditions), low=SMALLEST, high=LARGEST
+        lambda sizes: loss_at_sizes(law, sizes, spend, **conditions), low=low, high=high
     )
 
 
@@ -171,7 +183,8 @@ def _vertices(log_sizes: FloatArray, losses: FloatArray) -> FloatArray:
     """Sizes at the minimum of each row, by the parabola through its three lowest neighbours."""
     best = np.clip(np.argmin(losses, axis=1), 1, max(len(log_sizes) - 2, 1))
     if len(log_sizes) < 3:
-        return np.exp(log_sizes[np.argmin(losses, axis=1)])
+        lowest: FloatArray = np.exp(log_sizes[np.argmin(losses, axis=1)])
+        return lowest
     rows = np.arange(len(losses))
     left, middle, right = (losses[rows, best + step] for step in (-1, 0, 1))
     bend = np.maximum(left - 2 * middle + right, np.finfo(float).tiny)

@@ -20,6 +20,7 @@ from planner.scaling.laws import law, law_names
 from planner.scaling.marginal import marginal_gain
 from planner.scaling.minimum import minimise
 from planner.scaling.serving import served_optimum, tokens_for_loss
+from planner.scaling.throughput import bought
 
 LOSS_LAWS = [
     name for name in law_names() if not {"experts", "granularity"} & {*law(name).conditions}
@@ -102,6 +103,19 @@ def test_sizes_that_do_not_fit_are_never_chosen() -> None:
     assert best.params < 3e9
     curve = size_curve(flops_at=lambda sizes: np.where(sizes < 3e9, 1e22, np.nan))
     assert all(point.params < 3e9 for point in curve)
+
+
+def test_a_table_of_throughputs_stands_in_for_a_function() -> None:
+    sizes = [1e9, 2e9, 4e9, 8e9, 16e9]
+    buy = bought(sizes, [4e14, 4.5e14, 5e14, 4e14, None], budget=30 * 86_400.0)
+    best = optimum(flops_at=buy, bounds=(1e9, 16e9))
+    assert 1e9 < best.params <= 8e9
+    assert best.flops == pytest.approx(float(buy(np.array(best.params))))
+    grid = np.geomspace(1e9, 8e9, 2001)
+    losses = law("besiroglu2024").loss(grid, buy(grid) / 6 / grid)
+    assert best.loss == pytest.approx(losses.min(), rel=1e-6)
+    with pytest.raises(PlannerError, match="two sizes"):
+        bought([1e9, 2e9], [4e14, None], budget=1.0)
 
 
 def test_a_budget_that_buys_nothing_is_refused() -> None:
