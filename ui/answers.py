@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -22,6 +24,41 @@ def _planned(run: Run, source: Source) -> Plan:
     from planner.planning.plan import plan
 
     return plan(run, model=source.load())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advised:
+    """A change that was really planned, with what it brings. Shares are positive when saved."""
+
+    words: str
+    changes: Mapping[str, object]
+    time: float
+    cost: float | None
+    run_seconds: float
+    usd: float | None
+
+
+def advised(scenario: Scenario) -> list[Advised]:
+    """What would help most, best first."""
+    return _advised(scenario.run, scenario.source)
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def _advised(run: Run, source: Source) -> list[Advised]:
+    from planner.planning.advice import gains_of
+    from planner.planning.plan import planned
+
+    return [
+        Advised(
+            words=gain.variant.words,
+            changes=dict(gain.variant.changes),
+            time=gain.time,
+            cost=gain.cost,
+            run_seconds=gain.outline.run.seconds,
+            usd=gain.outline.cost.usd,
+        )
+        for gain in gains_of(planned(run, model=source.load()).outline)
+    ]
 
 
 @st.cache_data(max_entries=256, show_spinner=False)

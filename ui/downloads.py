@@ -9,6 +9,7 @@ import streamlit as st
 
 from planner.planning.result import Plan
 from ui import plan_tables
+from ui.answers import advised
 from ui.run_file import yaml_of
 from ui.scenario import Scenario
 from ui.table import to_csv
@@ -20,7 +21,9 @@ def offer(scenario: Scenario, plan: Plan, words: Words, *, title: str) -> None:
     with st.popover(words("plan.download"), icon=":material/download:"):
         _button("json", words, lambda: plan_json(plan), "plan.json", "application/json")
         _button("csv", words, lambda: all_tables(plan, words), "plan.csv", "text/csv")
-        _button("report", words, lambda: _report(plan, words, title), "plan.html", "text/html")
+        _button(
+            "report", words, lambda: _report(scenario, plan, words, title), "plan.html", "text/html"
+        )
         if scenario.source.kind == "dimensions":
             st.caption(words("plan.yaml_typed"))
             return
@@ -59,7 +62,7 @@ def all_tables(plan: Plan, words: Words) -> str:
     return "\n".join(f"# {name}\n{to_csv(table)}" for name, table in tables.items())
 
 
-def _report(plan: Plan, words: Words, title: str) -> str:
+def _report(scenario: Scenario, plan: Plan, words: Words, title: str) -> str:
     from ui.report import report
 
-    return report(plan, words, title=title)
+    return report(plan, advised(scenario), words, title=title)

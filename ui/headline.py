@@ -136,7 +136,7 @@ def sentence(plan: Plan, words: Words) -> str:
 
 def to_html(plan: Plan, words: Words) -> str:
     """The headline as HTML; every text is escaped."""
-    body = _verdict(plan, words) + "".join(map(_card, cards(plan, words)))
+    body = _verdict(plan, words) + "".join(map(card_html, cards(plan, words)))
     label = escape(sentence(plan, words), quote=True)
     return f'<section class="fr-hero" aria-label="{label}">{body}</section>{_strip(plan, words)}'
 
@@ -149,7 +149,9 @@ def _verdict(plan: Plan, words: Words) -> str:
         for size in (held.low, held.peak_bytes, held.high, held.capacity_bytes)
     )
     interval = words.show(show_bytes, held.peak_bytes, held.low, held.high).partition(" (")[2]
-    chance = words("plan.chance", percent=show_share(plan.fit_probability))
+    chance = words(
+        "plan.chance", percent=show_share(min(max(plan.fit_probability, 1e-9), 1 - 1e-9))
+    )
     return (
         f'<div class="fr-card fr-verdict fr-{plan.verdict}" data-figure="verdict">'
         f'<div class="fr-k">{escape(words("plan.memory"))}</div>'
@@ -163,7 +165,8 @@ def _verdict(plan: Plan, words: Words) -> str:
     )
 
 
-def _card(card: Card) -> str:
+def card_html(card: Card) -> str:
+    """One card as HTML; every text is escaped."""
     interval = f'<div class="fr-i">({escape(card.interval)})</div>' if card.interval else ""
     notes = "".join(f'<div class="fr-s">{escape(note)}</div>' for note in card.notes if note)
     return (

@@ -10,7 +10,7 @@ import streamlit as st
 
 from planner.planning.result import Plan
 from planner.quantities import show_count, show_whole
-from ui import headline, plan_sections
+from ui import headline, plan_changes, plan_sections
 from ui.answers import answer
 from ui.compare import changes, comparison
 from ui.downloads import offer
@@ -48,6 +48,7 @@ def draw(scenario: Scenario, plan: Plan, words: Words) -> None:
         _pin_button(scenario, words)
         offer(scenario, plan, words, title=title(plan, words))
     st.html(headline.to_html(plan, words))
+    plan_changes.shortfall(plan, words)
     _warnings(plan, words)
     _compare(scenario, plan, words)
     plan_sections.draw(scenario, plan, words)

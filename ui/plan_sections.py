@@ -8,7 +8,7 @@ import streamlit as st
 
 from planner.planning.result import Plan
 from planner.quantities import show_bytes, show_count, show_duration, show_percent, show_whole
-from ui import plan_tables
+from ui import plan_changes, plan_tables
 from ui.answers import loss_curve
 from ui.charts.loss import loss_figure
 from ui.charts.parts import memory_stack, waterfall
@@ -23,11 +23,13 @@ def draw(scenario: Scenario, plan: Plan, words: Words) -> None:
     _step(plan, words)
     _memory(plan, words)
     _loss(scenario, plan, words)
-    _advice(plan, words)
+    later = st.container()
     _run(plan, words)
     _chosen(plan, words)
     _numbers(plan, words)
     _evidence(plan, words)
+    with later:  # last, because every change is planned in full
+        plan_changes.advice(scenario, words)
 
 
 def _step(plan: Plan, words: Words) -> None:
@@ -125,20 +127,6 @@ def loss_takeaway(plan: Plan, words: Words) -> str:
         else:
             stop = words("plan.stop_beyond", threshold=threshold)
     return words("plan.loss_takeaway", loss=show_count(plan.loss.value), stop=stop)
-
-
-def _advice(plan: Plan, words: Words) -> None:
-    table = plan_tables.advice(plan, words)
-    if table is None:
-        return
-    section(
-        "advice",
-        words,
-        title=words("plan.advice_title"),
-        takeaway="",
-        figure=None,
-        table=table,
-    )
 
 
 def _run(plan: Plan, words: Words) -> None:

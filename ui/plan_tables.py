@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from planner.planning.result import Plan
@@ -16,6 +16,7 @@ from planner.quantities import (
     show_usd,
     show_whole,
 )
+from ui.answers import Advised
 from ui.table import Row, Table
 from ui.text import Words, show_share
 
@@ -179,38 +180,67 @@ def loss(curve: list[dict[str, Any]], words: Words) -> Table:
     )
 
 
-def advice(plan: Plan, words: Words) -> Table | None:
-    """What would help most; None where the planner has nothing to say."""
-    if not plan.advice:
-        return None
-    rows = [
-        Row(
-            cells=(str(each.get("change", "")), str(each.get("effect", ""))),
-            values=(each.get("change"), each.get("effect")),
-        )
-        for each in plan.advice
-    ]
+def advice(rows: Sequence[Advised], words: Words) -> Table:
+    """Changes with what they do to time and cost, best first."""
     return Table(
-        columns=(words("plan.change"), words("plan.effect")),
-        names=("change", "effect"),
-        rows=tuple(rows),
+        columns=(words("plan.change"), words("plan.time"), words("plan.cost")),
+        names=("change", "run_seconds", "usd"),
+        rows=tuple(
+            Row(
+                cells=(
+                    each.words,
+                    _moved(words.number(show_duration(each.run_seconds)), each.time),
+                    _moved(words.number(show_usd(each.usd)), each.cost),
+                ),
+                values=(each.words, each.run_seconds, each.usd),
+            )
+            for each in rows
+        ),
+        numeric=(1, 2),
     )
 
 
-def cost(plan: Plan, words: Words) -> Table:
-    """Money by what it is paid for."""
-    rows = [
-        Row(
-            cells=(words.name("cost", name), show_usd(usd)),
-            values=(name, usd),
-        )
-        for name, usd in plan.cost.breakdown.items()
-    ]
+def _moved(shown: str, saved: float | None) -> str:
+    """A figure with its change in percent."""
+    if saved is None or abs(saved) < 0.005:
+        return shown
+    return f"{shown} ({'−' if saved > 0 else '+'}{abs(saved):.0%})".replace("%", " %")
+
+
+def nearest(shortfall: Mapping[str, Any], words: Words) -> Table:
+    """Changes after which the run fits, the smallest first."""
     return Table(
-        columns=(words("plan.part"), words("plan.cost")),
-        names=("part", "usd"),
-        rows=tuple(rows),
-        numeric=(1,),
+        columns=(
+            words("plan.change"),
+            words("plan.chance_short"),
+            words("plan.memory"),
+            words("plan.time"),
+            words("plan.cost"),
+        ),
+        names=("change", "fit_probability", "peak_bytes", "run_seconds", "usd"),
+        rows=tuple(_near(row, words) for row in nearest_rows(shortfall)),
+        numeric=(1, 2, 3, 4),
+    )
+
+
+def nearest_rows(shortfall: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The nearest change and its alternatives."""
+    first = shortfall.get("nearest")
+    return [*([first] if first else []), *shortfall.get("alternatives", [])]
+
+
+def _near(row: Mapping[str, Any], words: Words) -> Row:
+    return Row(
+        cells=(
+            row["change"],
+            show_share(row["fit_probability"]),
+            show_bytes(row["peak_bytes"]),
+            words.number(show_duration(row["run_seconds"])),
+            words.number(show_usd(row["usd"])),
+        ),
+        values=tuple(
+            row[name] for name in ("change", "fit_probability", "peak_bytes", "run_seconds", "usd")
+        ),
     )
 
 

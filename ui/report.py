@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from html import escape
 from pathlib import Path
 
 from planner.planning.result import Plan
 from ui import headline, plan_tables
+from ui.answers import Advised
 from ui.charts.parts import drawn_parts
 from ui.charts.style import colour
 from ui.plan_sections import (
@@ -32,7 +33,7 @@ section, table { break-inside: avoid; }
 """
 
 
-def report(plan: Plan, words: Words, *, title: str) -> str:
+def report(plan: Plan, advice: Sequence[Advised], words: Words, *, title: str) -> str:
     """The headline, the figures as bars, the tables, the evidence."""
     parts = [
         f"<h1>{escape(title)}</h1>",
@@ -45,7 +46,7 @@ def report(plan: Plan, words: Words, *, title: str) -> str:
         _section(words("plan.memory_title"), memory_takeaway(plan, words), _bar(plan.memory.parts)),
         to_html(plan_tables.memory(plan, words), caption=words("plan.memory_title")),
         _loss(plan, words),
-        _advice(plan, words),
+        _advice(advice, words),
         _section(words("plan.run_title"), "", ""),
         to_html(plan_tables.times(plan.run.parts, words, group="run"), caption=""),
         _section(words("plan.chosen_title"), "", ""),
@@ -95,9 +96,8 @@ def _loss(plan: Plan, words: Words) -> str:
     return _section(words("plan.loss_title"), text, "")
 
 
-def _advice(plan: Plan, words: Words) -> str:
-    table = plan_tables.advice(plan, words)
-    if table is None:
+def _advice(rows: Sequence[Advised], words: Words) -> str:
+    if not rows:
         return ""
     title = words("plan.advice_title")
-    return _section(title, "", "") + to_html(table, caption=title)
+    return _section(title, "", "") + to_html(plan_tables.advice(rows, words), caption=title)

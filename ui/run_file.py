@@ -65,6 +65,29 @@ def _leaves(mapping: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, s
                 yield dotted, text
 
 
+def changed(values: Mapping[str, str], changes: Mapping[str, object]) -> dict[str, str]:
+    """The fields after a change by dotted key, as the planner advises it.
+
+    >>> after = changed(DEFAULTS, {"hardware.count": 128, "overhead.failures": "none"})
+    >>> after["count"], after["extra"]
+    ('128', 'overhead.failures: none')
+    """
+    found, extra = dict(values), extra_of(values["extra"])
+    for name, value in changes.items():
+        text = "" if value is None else str(value)
+        if name == "training.layout" and is_auto(text):
+            found["layout_by"] = "planner"
+        elif name in BY_RUN_KEY:
+            found[BY_RUN_KEY[name].key] = text
+            if name.startswith("training.layout."):
+                found["layout_by"] = "typed"
+        elif text:
+            extra[name] = text
+        else:
+            extra.pop(name, None)
+    return found | {"extra": "\n".join(f"{name}: {text}" for name, text in extra.items())}
+
+
 def mapping_of(values: Mapping[str, str]) -> dict[str, Any]:
     """The run file's mapping that the fields say. Raises PlannerError for a wrong `extra`."""
     said = {

@@ -268,6 +268,11 @@ def notes() -> list[tuple[str, str]]:
     return list(st.session_state.get(_NOTES, ()))
 
 
+def apply(changes: Mapping[str, object]) -> None:
+    """Change the fields as the planner advises: for the callback of a button."""
+    _set(run_file.changed(values(), changes))
+
+
 def _set(found: Mapping[str, str]) -> None:
     for key, value in found.items():
         st.session_state[key] = value

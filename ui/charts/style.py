@@ -29,6 +29,7 @@ COLOURS = {
     "pipeline": "#8a94a3",
     "launch": "#a9b1bd",
     "overhead": "#737d8c",
+    "input": "#b8812e",
     "accumulation": "#5fae93",
     "optimizer": "#179c6d",
     "offload": "#b55a86",
@@ -42,6 +43,7 @@ COLOURS = {
     "activations": "#8b6fd1",
     "logits": "#b55a86",
     "working": "#5fae93",
+    "buffers": "#c9661a",
     "reserve": "#a9b1bd",
     "context": "#737d8c",
     # a run
