@@ -40,6 +40,24 @@ def unrecomputed_bytes_per_token(case: Case) -> float:
     return full_bytes_per_token(replace(case, recompute="none"))
 
 
+def compiled_bytes_per_token(case: Case) -> float:
+    """What a compiled dense layer keeps: inputs and outputs of matrix products and little else.
+
+    The attention branch's output stands for the residual in the middle, norms keep one 16-bit
+    output for all their readers, activations are computed again.
+    """
+    compute, query = compute_bytes(case), case.heads * case.head_dim
+    norms = 2 * (compute * case.hidden + FP32)
+    residual = (stream_bytes(case) + compute) * case.hidden
+    inner = 3 if case.mlp_kind.startswith("swiglu") else 2
+    if case.attention == "sdpa-math":
+        heads = FP32 * (3 * query + case.heads * case.seq_len) + compute * query
+    else:
+        keys = case.kv_heads * case.head_dim
+        heads = compute * (2 * query + 2 * keys) + FP32 * case.heads
+    return norms + residual + heads + inner * compute * case.ffn_hidden
+
+
 def ffn_bytes_per_token(case: Case) -> float:
     """Of the feed-forward network or the experts, their input included."""
     return _experts(case) if case.n_experts else _dense(case)
