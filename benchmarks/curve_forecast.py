@@ -20,7 +20,7 @@ from planner.scaling.logs import Series, read_log
 
 FRACTIONS = (0.3, 0.5, 0.7)
 WANTED = {0.3: (1.0, None), 0.5: (0.7, 2.0), 0.7: (None, None)}  # median and worst, per cent
-_FOLDER = Path(__file__).resolve().parents[1] / ".." / "shared" / "data" / "scaling" / "multipower"
+FOLDER = Path(__file__).resolve().parents[1] / ".." / "shared" / "data" / "scaling" / "multipower"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,4 +90,4 @@ def main(folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else _FOLDER))
+    raise SystemExit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER))

@@ -217,7 +217,9 @@ def _ahead_rows(report: StopReport) -> list[list[object]]:
     if stop.step is not None:
         seconds = "" if stop.seconds is None else f", after {show_duration(stop.seconds)}"
         level = "" if stop.loss is None else f", {report.metric.name} {_level(stop.loss)}"
-        rows.append(["stop at", f"{report.axis} {_step(report, stop.step)}{seconds}{level}"])
+        rows.append(
+            [_stop_word(report), f"{report.axis} {_step(report, stop.step)}{seconds}{level}"]
+        )
     if report.next_validation:
         steps = ", ".join(_step(report, step) for step in report.next_validation)
         rows.append(["evaluate next at", steps])
@@ -233,6 +235,12 @@ def _ahead_rows(report: StopReport) -> list[list[object]]:
         below = f"next doubling below the threshold from {tokens}"
         rows.append(["the default law at this size", below])
     return rows
+
+
+def _stop_word(report: StopReport) -> str:
+    """Whether the stop point lies ahead by forecast, is due, or is a checkpoint to return to."""
+    words = {"continue": "the rule would stop at", "diverged": "go back to"}
+    return words.get(report.verdict, "stop at")
 
 
 def _step(report: StopReport, step: float) -> str:

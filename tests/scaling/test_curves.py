@@ -179,6 +179,12 @@ def test_impossible_schedules_are_refused(
     assert refusal.value.field == field
 
 
+def test_rates_that_are_all_zero_tell_no_schedule() -> None:
+    steps = np.arange(1.0, 10.0)
+    rates = Series(name="lr", steps=steps, values=np.zeros(9), weights=steps, num_points=9)
+    assert schedule_of(rates, last_step=9, total_steps=100) is None
+
+
 def test_a_plan_shorter_than_the_log_is_refused() -> None:
     with pytest.raises(PlannerError, match="already reaches"):
         schedule_of(None, last_step=500, total_steps=100, kind="cosine")

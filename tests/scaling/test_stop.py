@@ -144,7 +144,12 @@ def test_nan_that_came_back_is_forgiven() -> None:
     assert report_on(series("train_loss", values)).verdict == "continue"
 
 
-@pytest.mark.parametrize("number", [1, 2, 4])
+def test_one_point_is_refused() -> None:
+    with pytest.raises(PlannerError, match="one point"):
+        report_on(series("val_loss", healthy()[:1], STEPS[:1]))
+
+
+@pytest.mark.parametrize("number", [2, 4])
 def test_few_points_are_too_early(number: int) -> None:
     found = report_on(series("val_loss", healthy()[:number], STEPS[:number]))
     assert found.verdict == "too-early"

@@ -43,7 +43,7 @@ def schedule_of(
         raise PlannerError(
             "total-steps", total_steps, f"the log already reaches step {last_step:g}"
         )
-    if rates is not None and len(rates) >= 3:
+    if rates is not None and len(rates) >= 3 and rates.values.max() > 0:
         seen = _seen(rates, last_step)
         return _extended(seen, total_steps, kind, final_ratio, decay_share)
     if kind is None or (total_steps is None and kind != "constant"):

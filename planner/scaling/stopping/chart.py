@@ -75,6 +75,7 @@ def _framed(
         for row, cells in enumerate(canvas)
     ]
     foot = f"{'':>{margin}} └{'─' * canvas.shape[1]}"
-    begin, end = f"{axis} {ends[0]:,.6g}", f"{ends[1]:,.6g} (log scale)"
+    first, last = (f"{end:,.0f}" if end >= 1000.0 else f"{end:.3g}" for end in ends)
+    begin, end = f"{axis} {first}", f"{last} (log scale)"
     gap = " " * max(1, canvas.shape[1] - len(begin) - len(end))
     return "\n".join([*lines, foot, f"{'':>{margin}}  {begin}{gap}{end}"])

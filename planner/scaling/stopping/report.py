@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.errors import PlannerError
 from planner.scaling.logs.training_log import Series, TrainingLog
 from planner.scaling.marginal import Marginal, marginal_gain
 from planner.scaling.stopping.advice import stopping_advice
@@ -75,6 +76,9 @@ def stop_report(log: TrainingLog, options: StopOptions) -> StopReport:
     """Judge a run by its log. Raises `PlannerError` for options that the log cannot serve."""
     metric, chosen = choose_metric(log.metrics, options.metric, options.direction)
     series = log.metrics[metric.name]
+    if series.num_points + series.num_nonfinite < 2:
+        told = "the log holds one point of it: there is nothing to compare it with"
+        raise PlannerError("log", metric.name, told)
     clock = Clockwork.of(log, metric.name, options)
     outlook = look_ahead(log, series, metric, options)
     judgement = judge(
