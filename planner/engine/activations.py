@@ -52,9 +52,7 @@ def formats(batch: Batch) -> Formats:
     """Formats of a batch: gathered shards are cast on the way, so nothing is FP32 then."""
     compute, sharding = batch.recipe.activation_bytes, batch.parallel.sharding
     autocast = batch.software.wide * ((sharding != ZERO3) & (sharding != HSDP))
-    return Formats(
-        compute=compute, stream=np.where(autocast > 0, FP32, compute), autocast=autocast
-    )
+    return Formats(compute=compute, stream=np.where(autocast > 0, FP32, compute), autocast=autocast)
 
 
 def stream_split(batch: Batch) -> Array:
@@ -70,9 +68,8 @@ def stream_width(batch: Batch) -> Array:
     return result
 
 
-def layer_bytes(batch: Batch) -> LayerBytes:
+def layer_bytes(batch: Batch, each: Formats) -> LayerBytes:
     """What one layer keeps and what its backward pass needs."""
-    each = formats(batch)
     width = stream_width(batch)
     ffn = feed_forward(batch, each.compute, each.stream, width)
     core, dropped = _core(batch, each)
@@ -114,7 +111,7 @@ def _norms(batch: Batch, stream: Array, width: Array) -> Array:
     result: Array = number * norm_bytes(batch, stream, width)
     rest = blocks.norm_params - counted * batch.shape.hidden
     extra = (software.layer_norm == 0) & (rest > 0) & (blocks.kv_lora_rank == 0)
-    if np.any(extra):
+    if extra.any():
         heads = (blocks.heads + blocks.kv_heads) * blocks.head_dim / batch.parallel.tp
         narrow = norm_bytes(batch, batch.recipe.activation_bytes, heads)
         result = result + np.where(extra, narrow, 0.0)
@@ -129,10 +126,10 @@ def _inputs(batch: Batch, each: Formats, width: Array) -> Array:
     software = batch.software
     readers = np.where(software.qkv_fused > 0, 1.0, 3.0)
     result = each.compute * width * np.where(each.autocast > 0, readers, 1.0)
-    if np.any(software.frozen):
+    if software.frozen.any():
         adapted = adapter_input(batch, software.adapters_attention, width)
         result = np.where(software.frozen > 0, adapted + software.inputs_kept * result, result)
-    if np.any(software.dropout):
+    if software.dropout.any():
         result = result + 2 * software.dropout * width
     return result
 
@@ -144,7 +141,7 @@ def _core(batch: Batch, each: Formats) -> tuple[Array, Array]:
     held = _heads(batch, each) + _projection_input(batch, each, out)
     statistics = FP32 * blocks.heads / tp + np.zeros(1)
     plain = batch.parallel.attention == MATH
-    if not np.any(plain):
+    if not plain.any():
         return held, statistics
     query, key, value = _query_key_value(batch, repeated=True)
     kind = software.plain_kind
@@ -169,7 +166,7 @@ def _heads(batch: Batch, each: Formats) -> Array:
     blocks, software, tp = batch.shape.blocks, batch.software, batch.parallel.tp
     query, key, value = _query_key_value(batch)
     result = each.compute * (query + key + value)
-    if np.any(software.qkv_fused):
+    if software.qkv_fused.any():
         own = np.maximum(blocks.kv_heads, tp) / tp
         fused = query + own * (blocks.head_dim + blocks.v_head_dim)
         copied = key > own * blocks.head_dim
@@ -177,14 +174,15 @@ def _heads(batch: Batch, each: Formats) -> Array:
         views = np.where(turned, fused + query + key, fused + np.where(copied, key + value, 0.0))
         views = np.where(turned & copied, query + key + value, views)
         result = np.where(software.qkv_fused > 0, each.compute * views, result)
-    if np.any(blocks.kv_lora_rank):
+    if blocks.kv_lora_rank.any():
         result = result + _latents(batch, each)
-    if np.any(blocks.cross_attention):
+    if blocks.cross_attention.any():
         result = result * (1 + blocks.cross_attention)
     if np.any(software.padded_queries + software.padded_keys):
         update = software.padded_queries * query + software.padded_keys * key
         result = result + each.compute * update
-    return result
+    kept: Array = result
+    return kept
 
 
 def _latents(batch: Batch, each: Formats) -> Array:
@@ -199,7 +197,7 @@ def _projection_input(batch: Batch, each: Formats, out: Array) -> Array:
     """Attention's output, which flash attention keeps and the output projection reads."""
     software = batch.software
     flash = batch.parallel.attention != MATH
-    if not np.any(software.frozen):
+    if not software.frozen.any():
         return out
     width = batch.shape.blocks.heads * batch.shape.blocks.v_head_dim / batch.parallel.tp
     adapted = adapter_input(batch, software.adapters_out, width)
@@ -250,7 +248,7 @@ def _recomputed(
 ) -> tuple[Array, Array]:
     """(kept, brought back) under the batch's recomputation."""
     kind = batch.parallel.recompute
-    if not np.any(kind):
+    if not kind.any():
         return whole, np.zeros(1)
     held_entry = np.where(
         (batch.software.norm_eager > 0) & (each.stream != FP32), 0.0, entry
@@ -270,7 +268,7 @@ def _recomputed(
 def _selected_outputs(batch: Batch, each: Formats, ffn: FeedForward) -> Array:
     """Attention's output and every second matrix product's."""
     blocks, tp = batch.shape.blocks, batch.parallel.tp
-    query, key, value = _query_key_value(batch)
+    query = blocks.heads * blocks.head_dim / tp
     own = np.maximum(blocks.kv_heads, tp) / tp
     fused = batch.software.qkv_fused > 0
     split_in = query + own * blocks.v_head_dim

@@ -33,9 +33,9 @@ def feed_forward(batch: Batch, compute: Array, stream: Array, width: Array) -> F
     readers = np.where((compute != stream) & gated & (dense > 0), 2.0, 1.0)
     kept = compute * inner * dense + _inputs(batch, compute, readers, width, dense)
     back = stream * width + compute * back_inner * dense
-    if np.any(software.dropout):
+    if software.dropout.any():
         back = back + software.dropout * stream * width
-    if np.any(blocks.num_experts):
+    if blocks.num_experts.any():
         sparse = blocks.num_experts > 0
         kept = np.where(sparse, kept + _experts(batch, compute, stream, width, inner), kept)
         routed = blocks.top_k * (stream * width + compute * back_inner * blocks.expert_hidden / tp)
@@ -51,8 +51,8 @@ def feed_forward(batch: Batch, compute: Array, stream: Array, width: Array) -> F
 def _inputs(batch: Batch, compute: Array, readers: Array, width: Array, dense: Array) -> Array:
     """Inputs of the first and of the last product: kept for gradients of weights or adapters."""
     software = batch.software
-    trained = compute * (readers * width + dense)
-    if not np.any(software.frozen):
+    trained: Array = compute * (readers * width + dense)
+    if not software.frozen.any():
         return trained
     first = adapter_input(batch, software.adapters_ffn, width)
     last = adapter_input(batch, software.adapters_down, dense)
@@ -67,7 +67,7 @@ def adapter_input(batch: Batch, adapters: Array, width: Array) -> Array:
     copies = np.where(software.adapter_shared > 0, np.minimum(adapters, 1.0), adapters)
     narrow = adapters * software.adapter_bytes * software.adapter_rank
     result: Array = copies * software.adapter_bytes * width + narrow
-    if np.any(software.adapter_dropout):  # a mask of one byte an element for each
+    if software.adapter_dropout.any():  # a mask of one byte an element for each
         result = result + software.adapter_dropout * adapters * width
     return result
 
@@ -75,7 +75,7 @@ def adapter_input(batch: Batch, adapters: Array, width: Array) -> Array:
 def _scaled(batch: Batch, compute: Array, width: Array) -> Array:
     """Outputs of all linear maps, where a learned scale needs them."""
     software, blocks, tp = batch.software, batch.shape.blocks, batch.parallel.tp
-    if not np.any(software.scaled_outputs):
+    if not software.scaled_outputs.any():
         return np.zeros(1)
     keys = blocks.kv_heads * (blocks.head_dim + blocks.v_head_dim)
     attention = (blocks.heads * blocks.head_dim + keys) / tp + width

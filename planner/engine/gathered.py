@@ -53,13 +53,13 @@ def gathered(batch: Batch, each: Formats, held: StageWeights, layers: Array) -> 
     zero = np.zeros(1)
     units = zero
     gradients = zero
-    if np.any(sharded):
+    if sharded.any():
         number = np.minimum(software.gathered_units, layers)
         base = np.where(software.dequantised > 0, batch.recipe.frozen_bytes, each.compute)
         units = np.where(sharded, base * number * held.layer + each.compute * held.outer, 0.0)
         gradients = np.where(sharded, _unit_gradients(batch, each, held), 0.0)
     casts = head = one = zero
-    if np.any(each.autocast):
+    if each.autocast.any():
         cast = CAST * each.autocast
         casts, one = cast * held.layers_total, cast * held.layers_total / np.maximum(layers, 1)
         head = cast * held.head
@@ -90,7 +90,7 @@ def _buffers(batch: Batch, each: Formats, held: StageWeights) -> Array:
         held.trainable * batch.recipe.grad_bytes,
         0.0,
     )
-    if np.any(software.zero_buckets):
+    if software.zero_buckets.any():
         split = (software.zero_buckets > 0) & (parallel.shard_degree > 1)
         bucket = np.minimum(ZERO_BUCKET, held.trainable) * each.compute
         result = np.where(split, result + bucket, result)

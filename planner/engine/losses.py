@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.engine.activations import Formats, norm_bytes, stream_split, stream_width
+from planner.engine.activations import Formats, norm_bytes, stream_width
 from planner.engine.batch import Batch
 from planner.engine.choices import LOSSES
 
@@ -98,7 +98,7 @@ def _per_logit(name: str, kind: Array, each: Formats) -> Array:
     if np.any(each.compute == FP32):  # FP32 logits need no cast
         same = (each.compute == FP32) & (kind == VOCAB_PARALLEL)
         result = np.where(same, fixed[kind], result)
-    if name != "h" and np.any(each.autocast):
+    if name != "h" and each.autocast.any():
         cast = each.compute + 2 * FP32 if name == "f" else 3 * FP32
         result = np.where((kind == MODEL) & (each.autocast > 0), cast, result)
     return result
@@ -116,11 +116,11 @@ def _at_weight_gradient(
         frozen = each.compute * logits / NUM_CHUNKS + hidden
         chunks = np.where(matrix > 0, chunks, frozen)
         result = np.where(kind == CHECKPOINTED, chunks, result)
-    if np.any(each.autocast):
+    if each.autocast.any():
         widened = hidden + matrix + FP32 * matrix / each.compute
         result = np.where(each.autocast > 0, np.maximum(result, widened), result)
-    result_: Array = result
-    return result_
+    highest: Array = result
+    return highest
 
 
 def _fused_linear(

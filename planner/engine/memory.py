@@ -11,7 +11,7 @@ from planner.engine.batch import Batch
 from planner.engine.choices import OFFLOADS
 from planner.engine.constants import Constants
 from planner.engine.gathered import level
-from planner.engine.phases import Moment, Step, step_moments
+from planner.engine.phases import Moment, Step, Work, step_moments, work
 from planner.engine.weights import StageWeights, stage_weights
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -70,12 +70,13 @@ def memory_bytes(batch: Batch, c: Constants, stage: str = "worst") -> MemoryByte
     The first stage holds the most micro-batches in flight, the last one the output layer; every
     other stage needs less than the first.
     """
+    mine = work(batch)
     if stage != "worst":
-        return _stage(batch, c, stage)
-    first = _stage(batch, c, "first")
+        return _stage(batch, c, stage, mine)
+    first = _stage(batch, c, "first", mine)
     if np.all(batch.parallel.pp == 1):
         return first
-    last = _stage(batch, c, "last")
+    last = _stage(batch, c, "last", mine)
     worse = last.total > first.total
     return MemoryBytes(
         **{
@@ -98,7 +99,7 @@ def states(batch: Batch, held: StageWeights) -> dict[str, Array]:
         "moments": own * recipe.moment_bytes * on_device,
         "frozen": np.zeros(1),
     }
-    if np.any(recipe.adapters):
+    if recipe.adapters.any():
         layers = np.where(stage >= 3, held.frozen_sharded, held.frozen)
         outer = np.where(stage >= 3, held.frozen_outer_sharded, held.frozen_outer)
         frozen = layers * recipe.frozen_bytes + outer * batch.software.frozen_outer_bytes
@@ -108,19 +109,19 @@ def states(batch: Batch, held: StageWeights) -> dict[str, Array]:
 
 def step_of(batch: Batch, stage: str) -> Step:
     """The moments of a step on one pipeline stage."""
-    return step_moments(batch, stage_weights(batch, stage), stage)
+    return step_moments(batch, stage_weights(batch, stage), stage, work(batch))
 
 
-def _stage(batch: Batch, c: Constants, stage: str) -> MemoryBytes:
+def _stage(batch: Batch, c: Constants, stage: str, mine: Work) -> MemoryBytes:
     held = stage_weights(batch, stage)
-    step = step_moments(batch, held, stage)
+    step = step_moments(batch, held, stage, mine)
     return assemble(batch, c, states(batch, held), step, step.worst, loading(batch, held))
 
 
 def loading(batch: Batch, held: StageWeights) -> Array:
     """Bytes at start-up where every rank loads the whole weights before they are sharded."""
     whole = (batch.software.whole_at_load > 0) & (level(batch) >= 3)
-    if not np.any(whole):
+    if not whole.any():
         return np.zeros(1)
     recipe, software = batch.recipe, batch.software
     trained = held.trainable * recipe.weight_bytes
@@ -144,9 +145,7 @@ def assemble(
         "working": moment.working,
     }
     allocated = sum(parts.values(), np.zeros(1))
-    return MemoryBytes(
-        **parts, reserve=(c.reserve - 1) * allocated, context=_context(batch, c)
-    )
+    return MemoryBytes(**parts, reserve=(c.reserve - 1) * allocated, context=_context(batch, c))
 
 
 def _context(batch: Batch, c: Constants) -> Array:

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from planner.engine.activations import LayerBytes, formats, layer_bytes, stream_width
+from planner.engine.activations import Formats, LayerBytes, formats, layer_bytes, stream_width
 from planner.engine.batch import Batch
 from planner.engine.choices import OFFLOADS, SHARDINGS
 from planner.engine.gathered import Gathered, gathered, level
-from planner.engine.losses import head_bytes
+from planner.engine.losses import HeadBytes, head_bytes
 from planner.engine.operations import tokens
-from planner.engine.stages import stage_layers
+from planner.engine.stages import layers_on
 from planner.engine.weights import StageWeights
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -67,7 +67,7 @@ class Step:
 def larger(one: Moment, other: Moment) -> Moment:
     """Of each candidate the moment with the larger total."""
     worse = other.total > one.total
-    if not np.any(worse):
+    if not worse.any():
         return one
     if np.all(worse):
         return other
@@ -97,19 +97,38 @@ def in_flight(batch: Batch, stage: str) -> Array:
     return result
 
 
-def step_moments(batch: Batch, held: StageWeights, stage: str) -> Step:
-    """All moments of a step on the `first` or `last` pipeline stage."""
-    count = stage_layers(batch)
-    layers = np.sum(count, axis=0)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a layer and the output layer need, whatever the pipeline stage."""
+
+    each: Formats
+    layer: LayerBytes
+    head: HeadBytes
+    tokens: Array  # (g, n) of one micro-batch on one device
+    shared: Array  # (n,) bytes of tables that all layers use
+
+
+def work(batch: Batch) -> Work:
+    """Everything that both ends of a pipeline share."""
     each = formats(batch)
-    layer = layer_bytes(batch)
-    whole = gathered(batch, each, held, layers)
-    shared = _shared(batch, each.stream)
-    kept_each = layer.kept * tokens(batch)
-    one_pass = np.sum(kept_each * count, axis=0)
-    kept = one_pass * in_flight(batch, stage) + shared
+    return Work(
+        each=each,
+        layer=layer_bytes(batch, each),
+        head=head_bytes(batch, each),
+        tokens=tokens(batch),
+        shared=_shared(batch, each.stream),
+    )
+
+
+def step_moments(batch: Batch, held: StageWeights, stage: str, mine: Work) -> Step:
+    """All moments of a step on the `first` or `last` pipeline stage."""
+    count = layers_on(batch, stage)
+    layers = count.sum(axis=0)
+    whole = gathered(batch, mine.each, held, layers)
+    head = mine.head
+    one_pass = (mine.layer.kept * mine.tokens * count).sum(axis=0)
+    kept = one_pass * in_flight(batch, stage) + mine.shared
     has_head = (batch.parallel.pp == 1) | (stage == "last")
-    head = head_bytes(batch, each)
     here = has_head * 1.0
     fresh, standing = _gradient_bytes(batch)
     entry = kept + head.hidden * here
@@ -130,7 +149,7 @@ def step_moments(batch: Batch, held: StageWeights, stage: str) -> Step:
             working=zero,
         ),
         layers_backward=_layers_backward(
-            batch, layer, held, whole, fresh, kept, one_pass, layers, head.held * here, each.stream
+            batch, mine, held, whole, fresh, kept, one_pass, layers, head.held * here
         ),
         optimizer=_optimizer(batch, held, fresh),
         standing_gradients=standing * _gradient_params(batch, held),
@@ -145,7 +164,7 @@ def _shared(batch: Batch, stream: Array) -> Array:
     rows = parallel.micro_batch * parallel.seq_len / parallel.cp
     tables = ROTARY * software.rotary * head_dim * parallel.seq_len * stream
     masked = (parallel.attention > 0) & (software.plain_kind > 0)
-    mask = np.where(masked, stream * parallel.seq_len**2, 0.0) if np.any(masked) else 0.0
+    mask = np.where(masked, stream * parallel.seq_len**2, 0.0) if masked.any() else 0.0
     result: Array = TOKEN_BYTES * rows + tables + mask
     return result
 
@@ -173,7 +192,7 @@ def _gradient_params(batch: Batch, held: StageWeights) -> Array:
 
 def _layers_backward(
     batch: Batch,
-    layer: LayerBytes,
+    mine: Work,
     held: StageWeights,
     whole: Gathered,
     fresh: Array,
@@ -181,15 +200,14 @@ def _layers_backward(
     one_pass: Array,
     layers: Array,
     held_logits: Array,
-    stream: Array,
 ) -> Moment:
     """The highest of the first layer's turn, the last one's, and the end of the pass."""
-    mine = tokens(batch)
+    layer, rows = mine.layer, mine.tokens
     split = _gradient_params(batch, held) / np.maximum(held.trainable, 1.0)
     trained = np.where(batch.software.frozen > 0, 0.0, 1.0) * fresh * (level(batch) < 3)
-    ffn = np.max(mine * layer.ffn_back, axis=0) + trained * held.down
-    attention = np.max(mine * layer.attention_back, axis=0) + trained * held.network
-    again = np.max(mine * layer.again, axis=0)
+    ffn = (rows * layer.ffn_back).max(axis=0) + trained * held.down
+    attention = (rows * layer.attention_back).max(axis=0) + trained * held.network
+    again = (rows * layer.again).max(axis=0)
     working = again + np.maximum(ffn, attention) + whole.gradients + _decoded(batch, held)
     all_gradients = fresh * _gradient_params(batch, held)
     outer = np.where(batch.software.frozen > 0, 0.0, fresh * split * held.head)
@@ -201,7 +219,7 @@ def _layers_backward(
         logits=held_logits,
         working=working,
     )
-    if not np.any(fresh):
+    if not fresh.any():
         return first
     last = Moment(
         gradients=outer + per_layer * np.maximum(layers - 1, 0.0),
@@ -210,7 +228,7 @@ def _layers_backward(
         logits=held_logits,
         working=working,
     )
-    entry = np.max(mine, axis=0) * stream * stream_width(batch)
+    entry = rows.max(axis=0) * mine.each.stream * stream_width(batch)
     end = Moment(
         gradients=all_gradients,
         gathered=np.zeros(1),
@@ -224,7 +242,7 @@ def _layers_backward(
 def _embedding_end(batch: Batch, held: StageWeights, fresh: Array, entry: Array) -> Array:
     """A tied matrix is summed from the output layer's share and the input's."""
     tied = (batch.shape.tied > 0) & (batch.software.frozen == 0) & (fresh > 0)
-    if not np.any(tied):
+    if not tied.any():
         return entry
     matrix = held.head * (3 * batch.recipe.weight_bytes - fresh)
     result: Array = np.where(tied, matrix, entry)

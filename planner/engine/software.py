@@ -100,9 +100,7 @@ def software_of(
     }
 
 
-def _formats(
-    configuration: Configuration, stack: Stack, code: Implementation
-) -> dict[str, float]:
+def _formats(configuration: Configuration, stack: Stack, code: Implementation) -> dict[str, float]:
     mixed = configuration.precision not in ("fp32", "tf32", "pure-bf16")
     adapters = configuration.task in ("lora", "qlora")
     over_fp32 = stack.precision in ("pure-bf16", "fp32", "tf32") or stack.param_bytes == 4
@@ -120,9 +118,7 @@ def _formats(
 def _layer(model: Model, code: Implementation, compiled: bool) -> dict[str, float]:
     first, family = model.blocks[0], model.family
     layer_norm = not is_rms_norm(model)
-    composed = code.gelu == "composed" or (
-        code.gelu == "as-published" and family in _COMPOSED_GELU
-    )
+    composed = code.gelu == "composed" or (code.gelu == "as-published" and family in _COMPOSED_GELU)
     slow_glu = code.gated == "eager" and not compiled
     slow_gelu = composed and not compiled
     return {
@@ -142,7 +138,7 @@ def _layer(model: Model, code: Implementation, compiled: bool) -> dict[str, floa
 
 
 def is_rms_norm(model: Model) -> bool:
-    """Whether the layers' norms are root-mean-square norms: gated families have them, with exceptions."""
+    """Whether the layers' norms are root-mean-square ones: those of gated families, mostly."""
     gated = model.blocks[-1].gated
     if model.family in _PLAIN_RMS_NORM:
         return True

@@ -18,3 +18,21 @@ def stage_layers(batch: Batch) -> Array:
     fullest = np.ceil(total / (parallel.pp * parallel.interleave)) * parallel.interleave
     result: Array = blocks.count * fullest / np.maximum(total, 1)
     return result
+
+
+def layers_on(batch: Batch, stage: str) -> Array:
+    """Layers of each kind on the `first` or `last` pipeline stage, (g, n).
+
+    Kinds follow one another in the model's order (dense layers before sparse ones), so the first
+    stage holds the first kinds and the last stage the last ones.
+    """
+    blocks, parallel = batch.shape.blocks, batch.parallel
+    if np.all(parallel.pp == 1) or len(blocks.count) == 1:
+        return stage_layers(batch)
+    total = np.sum(blocks.count, axis=0)
+    room = np.ceil(total / (parallel.pp * parallel.interleave)) * parallel.interleave
+    count = blocks.count if stage == "first" else blocks.count[::-1]
+    before = np.cumsum(count, axis=0) - count
+    held = np.clip(room - before, 0.0, count)
+    result: Array = held if stage == "first" else held[::-1]
+    return result

@@ -9,7 +9,7 @@ import numpy as np
 
 from planner.engine.batch import Batch
 from planner.engine.choices import SHARDINGS
-from planner.engine.stages import stage_layers
+from planner.engine.stages import layers_on, stage_layers
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -43,14 +43,18 @@ def local_weights(batch: Batch) -> LocalWeights:
     )
 
 
-def stage_parameters(batch: Batch, *, embeddings: float = 1.0) -> tuple[Array, Array]:
+def stage_parameters(
+    batch: Batch, *, embeddings: float = 1.0, count: Array | None = None
+) -> tuple[Array, Array]:
     """(dense, expert) parameters of one device on the fullest stage, before sharding.
+
+    `count` names the layers of each kind on a stage, (g, n), in place of an even share.
 
     Tensor parallelism divides everything but norms and routers; the embedding or the output layer
     sits on the first or the last stage.
     """
     blocks, parallel = batch.shape.blocks, batch.parallel
-    count = stage_layers(batch)
+    count = stage_layers(batch) if count is None else count
     split = blocks.attention_params + blocks.ffn_params + blocks.shared_params
     dense = np.sum(
         (split / parallel.tp + blocks.norm_params + blocks.router_params) * count, axis=0
@@ -100,7 +104,8 @@ class StageWeights:
 def stage_weights(batch: Batch, stage: str) -> StageWeights:
     """What the `first` or `last` stage holds. With one stage both are the whole model."""
     parallel, blocks = batch.parallel, batch.shape.blocks
-    dense, expert = stage_parameters(batch, embeddings=0.0)
+    count = layers_on(batch, stage)
+    dense, expert = stage_parameters(batch, embeddings=0.0, count=count)
     outer = stage_outer(batch, stage)
     degree, expert_degree = parallel.shard_degree, _expert_shard(batch)
     adapters = batch.recipe.adapters > 0

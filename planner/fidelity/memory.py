@@ -76,3 +76,41 @@ def predict(cases: Sequence[Case], c: Constants, batch: Batch | None = None) -> 
         needed=np.broadcast_to(held.total, (batch.size,)),
         capacity=np.broadcast_to(batch.machine.capacity, (batch.size,)),
     )
+
+
+def spreads(cases: Sequence[Case]) -> Array:
+    """Standard deviation of the logarithm of each case's peak, (n,)."""
+    from planner.planning.intervals import memory_spread
+    from planner.planning.memory_doubts import memory_doubts
+    from planner.stacks import stack
+
+    doubts = [memory_doubts(each.configuration, stack(each.configuration.stack)) for each in cases]
+    return np.array([memory_spread(names).sigma for names in doubts])
+
+
+def fit_reserve(cases: Sequence[Case], c: Constants) -> Constants:
+    """The allocator's factor, from runs that print what is allocated and what is reserved.
+
+    The median over those runs; without any, the constant stays.
+    """
+    ratios = [
+        case.traits.reserved_bytes / case.actual_peak_bytes
+        for case in cases
+        if case.traits.reserved_bytes and case.actual_peak_bytes and case.meter == "allocated"
+    ]
+    return replace(c, reserve=float(np.median(ratios))) if ratios else c
+
+
+def left_out(cases: Sequence[Case], c: Constants) -> MemoryPrediction:
+    """Each case predicted with constants fitted without its source."""
+    groups = np.array([case.group for case in cases])
+    batch = memory_batch(cases)
+    parts: dict[str, Array] = {}
+    for group in np.unique(groups):
+        own = groups == group
+        fitted = fit_reserve([case for case, mine in zip(cases, own, strict=True) if not mine], c)
+        made = predict(cases, fitted, batch)
+        for name in ("seen", "needed", "capacity"):
+            kept = parts.setdefault(name, np.zeros(len(cases)))
+            kept[own] = getattr(made, name)[own]
+    return MemoryPrediction(**parts)

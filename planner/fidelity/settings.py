@@ -165,7 +165,7 @@ def _adapter(draft: Draft, task: str) -> Adapter | None:
 
 
 def _roles(draft: Draft, adapter: Adapter | None) -> tuple[str, ...]:
-    """The adapted parts of a layer as the engine names them; adapter methods of litgpt have none."""
+    """The adapted parts of a layer as the engine names them; litgpt's other methods have none."""
     if adapter is None:
         return ()
     methods = {"adapter": ("prefix",), "adapter_v2": ("scale",)}

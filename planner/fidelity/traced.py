@@ -17,10 +17,8 @@ import numpy as np
 import hardware_db
 from planner.engine.batch import Batch, batch_of
 from planner.engine.configuration import Configuration
-from planner.engine.implementations import implementation
-from planner.engine.losses import KINDS
 from planner.engine.model import Block, Model
-from planner.engine.software import EAGER_LOGITS, PLAIN_ATTENTIONS
+from planner.engine.software import CHUNKS, EAGER_LOGITS, PLAIN_ATTENTIONS
 from planner.stacks import stack
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -69,8 +67,6 @@ def traced_batch(steps: tuple[TracedStep, ...]) -> Batch:
     facts = [_facts(each) for each in steps]
     columns = {name: np.array([row[name] for row in facts]) for name in facts[0]}
     recipe = {name: columns.pop(name) for name in ("moment_bytes", "selective_ops")}
-    kept = batch.recipe.moment_bytes
-    recipe["moment_bytes"] = np.where(np.isnan(recipe["moment_bytes"]), kept, recipe["moment_bytes"])
     return replace(
         batch,
         software=replace(batch.software, **columns),
@@ -174,9 +170,9 @@ def _facts(step: TracedStep) -> dict[str, float]:
     fused = row["mlp_kind"].endswith("fused")
     composed = row["mlp_kind"] == "gelu-composed"
     logits = _LOGITS.get(row["loss"], "compiled" if row["loss"] == "compiled" else "float")
+    chunks = "fused-linear" if row["loss"] == "fused-linear" else "checkpointed"
     fp32_adapters = row["lora_format"] == "fp32"
     same = row["precision"] != "bf16-autocast" and not fp32_adapters
-    lora = row["task"] == "lora"
     wide = row["precision"] == "bf16-autocast"
     return {
         "wide": float(wide),
@@ -197,19 +193,13 @@ def _facts(step: TracedStep) -> dict[str, float]:
         "main_gradients": float(row["precision"] == "bf16-master"),
         "accumulates_in_product": 0.0,
         "eager_logits": float(EAGER_LOGITS.index(logits)),
-        "chunks": float(row["loss"] == "fused-linear") * (KINDS.index("fused-linear") - KINDS.index("checkpointed")),
+        "chunks": float(CHUNKS.index(chunks)),
         "frozen_outer_bytes": 4.0 if row["precision"] in ("fp32", "bf16-autocast") else 2.0,
         "selective_ops": float(row["recompute"] == "selective-ops"),
         "moment_bytes": float(row["optimizer_bytes"]) / float(row["trainable_params"])
         - (4.0 if row["precision"] == "bf16-master" else 0.0),
-        "whole_at_load": 0.0 * lora,
     }
 
 
 def _compute(row: dict[str, str]) -> float:
     return 4.0 if row["precision"] == "fp32" else 2.0
-
-
-def traced_implementations() -> tuple[str, ...]:
-    """The stacks whose formats the traced rows borrow."""
-    return tuple(implementation(stack(name).implementation).name for name in _STACKS.values())

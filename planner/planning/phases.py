@@ -10,26 +10,60 @@ from planner.engine.batch import Batch
 from planner.engine.choices import OFFLOADS
 from planner.engine.configuration import Configuration
 from planner.engine.constants import Constants
-from planner.engine.memory import memory_bytes
+from planner.engine.memory import MemoryBytes, loading, memory_bytes, states, step_of
+from planner.engine.weights import stage_weights
 
 HOST_BUFFER_FACTOR = 1.5  # DeepSpeed's estimator of host memory for offloaded states
 
 
-def phase_bytes(one: Batch, c: Constants) -> dict[str, float]:
-    """Bytes on the fullest device at initialisation, while training, and while saving.
+def phase_bytes(one: Batch, c: Constants, held: MemoryBytes | None = None) -> dict[str, float]:
+    """Bytes on the fullest device in each phase of a run.
 
-    Saving gathers the whole unsharded weights on one device when the states are sharded, the way
-    that full checkpoints are written unless each rank saves its own shard.
+    `initialisation`: weights and FP32 masters before the first step, or whole weights where every
+    rank loads them. `forward_end`, `backward` and `update` within a step, of which `training` is
+    the highest. `saving_full_checkpoint`: saving gathers the whole unsharded weights on one device
+    when the states are sharded, the way that full checkpoints are written unless each rank saves
+    its own shard. `held` is the peak of `one` where the caller already has it.
     """
-    held = memory_bytes(one, c)
-    states = held.weights + held.gradients + held.master_weights + held.moments + held.frozen
+    held = memory_bytes(one, c) if held is None else held
+    kept = held.weights + held.gradients + held.master_weights + held.moments + held.frozen
     weights = one.shape.params_total * one.recipe.activation_bytes
     sharded = one.parallel.shard_degree > 1
-    saving = states + held.context + np.where(sharded, weights, 0.0)
+    saving = kept + held.context + np.where(sharded, weights, 0.0)
+    resident = held.weights + held.master_weights + held.frozen
+    whole = loading(one, stage_weights(one, "first"))
     return {
-        "initialisation": _first(held.weights + held.master_weights + held.frozen + held.context),
+        "initialisation": _first(
+            np.maximum(resident, whole + resident * (whole > 0)) + held.context
+        ),
+        **_step_phases(one, c, _first(held.context)),
         "training": _first(held.total),
         "saving_full_checkpoint": _first(saving),
+    }
+
+
+def _step_phases(one: Batch, c: Constants, context: float) -> dict[str, float]:
+    """The phases of one step, each on the pipeline stage where it is highest."""
+    ends = {stage: step_of(one, stage) for stage in ("first", "last")}
+    standing = {
+        stage: sum(_first(part) for part in states(one, stage_weights(one, stage)).values())
+        + _first(step.standing_gradients)
+        + _first(step.buffers)
+        for stage, step in ends.items()
+    }
+
+    def highest(*names: str) -> float:
+        peaks = (
+            standing[stage] + _first(getattr(step, name).total)
+            for stage, step in ends.items()
+            for name in names
+        )
+        return max(peaks) * c.reserve + context
+
+    return {
+        "forward_end": highest("head_forward"),
+        "backward": highest("head_backward", "layers_backward"),
+        "update": highest("optimizer"),
     }
 
 
