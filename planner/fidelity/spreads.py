@@ -44,6 +44,25 @@ def fit_spreads(
     return {name: round(value * scale, 4) for name, value in {"base": base, **added}.items()}
 
 
+def left_out_sigmas(
+    logs: Array, doubts: Sequence[tuple[str, ...]], groups: Array, assumed: dict[str, float]
+) -> Array:
+    """Deviation of each row's log(predicted / actual), from the other sources' rows only.
+
+    A row without a measurement (NaN) gets a width and has no part in others'.
+    """
+    widths = np.empty(len(logs))
+    known = ~np.isnan(logs)
+    for name in sorted(set(groups.tolist())):
+        mine = groups == name
+        others = np.flatnonzero(~mine & known)
+        spreads = fit_spreads(
+            logs[others], [doubts[index] for index in others], groups[others], assumed
+        )
+        widths[mine] = sigmas([doubts[index] for index in np.flatnonzero(mine)], spreads)
+    return widths
+
+
 def sigmas(doubts: Sequence[tuple[str, ...]], table: dict[str, float]) -> Array:
     """Deviation of the log of each row: the base and its doubts, added in squares."""
     return np.sqrt(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,22 +15,29 @@ from planner.fidelity.doubts import time_doubts
 from planner.fidelity.fit import TimeRows
 from planner.fidelity.leave_one_out import Progress, left_out_constants
 from planner.fidelity.scores import Row
-from planner.fidelity.spreads import fit_spreads, sigmas
+from planner.fidelity.spreads import left_out_sigmas, sigmas
 from planner.planning.intervals import Z80, table
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def left_out_rows(rows: TimeRows, progress: Progress | None = None) -> list[Row]:
-    """Each row predicted by constants and widths that never saw its source."""
-    found = left_out_constants(rows, progress)
+def left_out_rows(
+    rows: TimeRows,
+    progress: Progress | None = None,
+    found: Mapping[str, Constants] | None = None,
+) -> list[Row]:
+    """Each row predicted by constants and widths that never saw its source.
+
+    `found` holds the constants by source where the caller has them already.
+    """
+    found = left_out_constants(rows, progress) if found is None else found
     predicted, doubts = np.empty(len(rows.actual)), [()] * len(rows.actual)
     for name, each in found.items():
         index = np.flatnonzero(rows.groups == name)
         predicted[index], doubted = predict_with_doubts(rows, each, index)
         for position, row in zip(index, doubted, strict=True):
             doubts[position] = row
-    widths = left_out_widths(np.log(predicted / rows.actual), doubts, rows.groups)
+    widths = left_out_sigmas(np.log(predicted / rows.actual), doubts, rows.groups, ASSUMED)
     return _rows(rows, predicted, widths)
 
 
@@ -58,18 +65,6 @@ def predict_with_doubts(
         for case, share in zip((rows.cases[position] for position in index), launch, strict=True)
     ]
     return total, doubts
-
-
-def left_out_widths(logs: Array, doubts: Sequence[tuple[str, ...]], groups: Array) -> Array:
-    """Deviation of each row's log, from the residuals of the other sources."""
-    widths = np.empty(len(logs))
-    for name in sorted(set(groups.tolist())):
-        mine = groups == name
-        others = [row for row, own in zip(doubts, mine, strict=True) if not own]
-        spreads = fit_spreads(logs[~mine], others, groups[~mine], ASSUMED)
-        own_doubts = [row for row, own in zip(doubts, mine, strict=True) if own]
-        widths[mine] = sigmas(own_doubts, spreads)
-    return widths
 
 
 # what a doubt adds at least, as a deviation of the logarithm: hosts differ in speed by a quarter,
