@@ -74,7 +74,8 @@ def _varied(gains: list[Gain]) -> list[Gain]:
     seen: set[str] = set()
     kept = []
     for gain in gains:
-        slot = f"{gain.variant.kind} {next(iter(gain.variant.changes))}"
+        key = next(iter(gain.variant.changes))
+        slot = f"{gain.variant.kind} {'.'.join(key.split('.')[:2])}"
         if slot not in seen:
             kept.append(gain)
         seen.add(slot)
@@ -95,7 +96,17 @@ def _row(bones: Outline, gain: Gain) -> dict[str, str]:
             f"{_percent(gain.cost)} {word}: {show_usd(gain.outline.cost.usd)} instead of "
             f"{show_usd(bones.cost.usd)}"
         )
-    return {"change": gain.variant.words, "effect": "; ".join(effects)}
+    return {"change": _words(gain), "effect": "; ".join(effects)}
+
+
+def _words(gain: Gain) -> str:
+    """How a person says the change: a layout that the planner chose, by its degrees."""
+    if gain.variant.changes.get("training.layout") != "auto":
+        return gain.variant.words
+    made = gain.outline.configuration
+    degrees = [f"{name} {getattr(made, name)}" for name in ("tp", "pp", "cp", "ep", "dp")]
+    used = " ".join(words for words in degrees if not words.endswith(" 1"))
+    return f"layout {used} sharding {made.sharding}"
 
 
 def _percent(share: float) -> str:
@@ -153,7 +164,7 @@ def _batches(bones: Outline) -> Iterator[Variant]:
     stated, made = bones.scenario.run.training.micro_batch, bones.configuration
     if not stated:
         return
-    for other in (2 * stated, 4 * stated):
+    for other in (2 * stated, 4 * stated, 8 * stated, 16 * stated):
         if (made.global_batch // made.dp) % other == 0:
             yield Variant(
                 kind="settings",

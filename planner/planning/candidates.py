@@ -103,6 +103,8 @@ def _batch(scenario: Scenario, grid: dict[str, Array]) -> Batch:
     first = {name: int(array[0]) for name, array in grid.items()}
     template = build(scenario, first)
     batch = batch_of([template], lambda _: scenario.accelerator, stack)
+    if len(grid["tp"]) == 1:
+        return batch
     shards = _shard_degree(grid)
     arrays = {name: _typed(name, array) for name, array in grid.items()}
     return batch.vary(len(grid["tp"]), **arrays, shard_degree=shards.astype(np.float64))

@@ -37,17 +37,12 @@ class Choice:
 
 
 def choose(pool: Candidates, memory: Spread, c: Constants) -> Choice:
-    """The fastest candidate that fits with `SURE`; failing that, the fastest that fits by the best
-    estimate; failing that, the one whose memory comes nearest. Ties go to the simpler layout."""
+    """The candidate that gets through the data fastest of those that fit with `SURE`; failing that,
+    of those that fit by the best estimate; failing that, the one whose memory comes nearest to
+    fitting. Ties go to the simpler layout."""
     evaluation = evaluated(pool, c)
     fits = evaluation.peak <= evaluation.capacity
-    sure = memory.high_of(evaluation.peak) <= evaluation.capacity
-    allowed = sure if np.any(sure) else fits
-    if np.any(allowed):
-        worth = evaluation.seconds * (1 + complications(pool.batch))
-        index = int(np.argmin(np.where(allowed, worth, np.inf)))
-    else:
-        index = int(np.argmin(evaluation.peak / evaluation.capacity))
+    index = _best(pool, evaluation, fits, memory) if pool.batch.size > 1 else 0
     return Choice(
         configuration=pool.configuration(index),
         evaluation=evaluation,
@@ -55,6 +50,15 @@ def choose(pool: Candidates, memory: Spread, c: Constants) -> Choice:
         count=pool.batch.size,
         fits=bool(fits[index]),
     )
+
+
+def _best(pool: Candidates, evaluation: Evaluation, fits: Array, memory: Spread) -> int:
+    sure = memory.high_of(evaluation.peak) <= evaluation.capacity
+    allowed = sure if np.any(sure) else fits
+    if not np.any(allowed):
+        return int(np.argmin(evaluation.peak / evaluation.capacity))
+    worth = evaluation.seconds / rows(pool.batch) * (1 + complications(pool.batch))
+    return int(np.argmin(np.where(allowed, worth, np.inf)))
 
 
 def evaluated(pool: Candidates, c: Constants) -> Evaluation:
@@ -72,6 +76,12 @@ def evaluated(pool: Candidates, c: Constants) -> Evaluation:
         peak=whole.peak,
         capacity=whole.capacity,
     )
+
+
+def rows(batch: Batch) -> Array:
+    """Rows of one step, (n,): they differ where the global batch follows from other choices."""
+    parallel = batch.parallel
+    return np.broadcast_to(parallel.micro_batch * parallel.accumulation * parallel.dp, batch.size)
 
 
 def side_by_side(batch: Batch) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import fields
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,7 @@ def run_part(
         seconds=total,
         low=total * step.low / step.seconds,
         high=total * step.high / step.seconds,
-        parts=asdict(whole),
+        parts={item.name: getattr(whole, item.name) for item in fields(whole)},
         device_hours=total * each.num_devices / 3600,
         goodput=whole.goodput,
         finish_by_deadline=None if days is None else total <= days * DAY,

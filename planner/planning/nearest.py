@@ -10,7 +10,7 @@ import hardware_db
 from planner.engine.choices import RECOMPUTES
 from planner.planning.limits import devices
 from planner.planning.outline import Outline
-from planner.planning.variants import Variant, together, tried
+from planner.planning.variants import Variant, row_of, together, tried
 
 MOST_DOUBLINGS = 8  # of the number of accelerators
 STRONGER = ("zero1", "zero2", "zero3")  # sharding, mildest first
@@ -181,18 +181,3 @@ def _other_tasks(bones: Outline) -> Iterator[Variant]:
     if bones.configuration.task in ("full-ft", "dpo"):
         for word in ("lora", "qlora"):
             yield Variant(kind="task", words=f"task {word}", changes={"training.task": word})
-
-
-def row_of(variant: Variant, outline: Outline) -> dict[str, Any]:
-    """A change that fits, with what it leads to."""
-    return {
-        "change": variant.words,
-        "kind": variant.kind,
-        "changes": dict(variant.changes),
-        "fit_probability": outline.fit_probability,
-        "peak_bytes": outline.peak_bytes,
-        "capacity_bytes": outline.capacity_bytes,
-        "seconds": outline.step.seconds,
-        "run_seconds": outline.run.seconds,
-        "usd": outline.cost.usd,
-    }

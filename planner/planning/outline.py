@@ -124,5 +124,5 @@ def named_parts(record: Any, index: int) -> dict[str, float]:
 
 def at(value: Any, index: int) -> float:
     """One candidate's value of an array that may be shared by all."""
-    array = np.ravel(value)
-    return float(array[index if array.size > 1 else 0])
+    array = np.asarray(value)
+    return float(array.item(index if array.size > 1 else 0))

@@ -11,8 +11,8 @@ from planner.planning.limits import (
     relaxations,
     violations_of,
 )
-from planner.planning.nearest import nearest_fit, row_of
 from planner.planning.outline import Outline
+from planner.planning.variants import row_of
 
 
 def shortfall_of(bones: Outline) -> dict[str, Any] | None:
@@ -35,7 +35,11 @@ def shortfall_of(bones: Outline) -> dict[str, Any] | None:
         "relax": [],
         "highest_usd_per_device_hour": highest_price(bones),
     }
-    return found | (_within_limits(bones) if bones.fits else nearest_fit(bones))
+    if bones.fits:
+        return found | _within_limits(bones)
+    from planner.planning.nearest import nearest_fit
+
+    return found | nearest_fit(bones)
 
 
 def _missing(bones: Outline) -> tuple[str | None, float | None]:

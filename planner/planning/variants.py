@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from planner.errors import PlannerError
 from planner.planning.outline import Outline, outline
@@ -40,3 +41,18 @@ def tried(each: Scenario, variant: Variant) -> Outline | None:
         return outline(scenario(changed, model=each.model))
     except PlannerError:
         return None
+
+
+def row_of(variant: Variant, outline: Outline) -> dict[str, Any]:
+    """A change that fits, with what it leads to."""
+    return {
+        "change": variant.words,
+        "kind": variant.kind,
+        "changes": dict(variant.changes),
+        "fit_probability": outline.fit_probability,
+        "peak_bytes": outline.peak_bytes,
+        "capacity_bytes": outline.capacity_bytes,
+        "seconds": outline.step.seconds,
+        "run_seconds": outline.run.seconds,
+        "usd": outline.cost.usd,
+    }
