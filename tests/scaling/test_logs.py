@@ -176,6 +176,34 @@ def test_nested_json_is_named_by_its_path(tmp_path: Path) -> None:
     assert read_log(path).metrics["val/loss"].values[-1] == pytest.approx(3.2)
 
 
+def test_metrics_on_lines_below_their_epoch_count_when_the_epoch_is_done(tmp_path: Path) -> None:
+    path = tmp_path / "keras.txt"
+    path.write_text(
+        "".join(
+            f"Epoch {epoch}/9\n 10/99 [=>...] - ETA: 1s - loss: 9.0\r"
+            f"99/99 [====] - 2s 20ms/step - loss: {1 / epoch:.4f} - val_loss: {1.1 / epoch:.4f}\n"
+            for epoch in range(1, 10)
+        )
+    )
+    log = read_log(path)
+    assert log.axis == "epoch"
+    np.testing.assert_allclose(log.metrics["loss"].values, 1 / np.arange(1, 10), atol=1e-4)
+    assert len(log.metrics["val_loss"]) == 9
+
+
+def test_metrics_on_lines_below_their_step_are_placed_by_it(tmp_path: Path) -> None:
+    path = tmp_path / "olmo.txt"
+    path.write_text(
+        "".join(
+            f"2024-01-01 INFO [step={s}/5000,epoch=0]\n    train/CrossEntropyLoss={4 - s / 1e3}\n"
+            for s in range(10, 500, 10)
+        )
+    )
+    series = read_log(path).metrics["train/CrossEntropyLoss"]
+    assert series.steps[-1] == 490
+    assert series.values[-1] == pytest.approx(3.51)
+
+
 def test_a_long_log_is_averaged_into_bounded_memory(tmp_path: Path) -> None:
     path = tmp_path / "long.log"
     number = 400_000

@@ -19,8 +19,8 @@ _SECONDS_NAMES = (
 _MILLISECONDS_NAMES = ("elapsed_ms", "train_time_ms", "time_ms")
 _PER_STEP_NAMES = ("step_time", "seconds_per_step", "step_seconds", "iter_time", "time_per_step")
 _TOKENS_NAMES = (
-    "tokens", "total_tokens", "throughput/total_tokens", "consumed_tokens", "tokens_seen",
-    "num_tokens", "num_input_tokens_seen", "train/tokens", "train/num_input_tokens_seen",
+    "total_tokens", "throughput/total_tokens", "consumed_tokens", "tokens_seen",
+    "num_input_tokens_seen", "train/num_input_tokens_seen", "num_tokens", "train/tokens", "tokens",
 )  # fmt: skip
 _TOKENS_PER_STEP_NAMES = ("batch_size_in_tokens", "tokens_per_step", "tokens_per_batch")
 _RATE = re.compile(r"(?:^|[/_.-])(?:lr|learning[ _]rate)(?:$|[/_.-])|^lr", re.IGNORECASE)

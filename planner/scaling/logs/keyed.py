@@ -48,7 +48,8 @@ class Grammar:
 
     steps: tuple[Key, ...]
     keys: tuple[Key, ...]
-    carry_step: bool = False  # a line without a step belongs to the last step told
+    carry_step: bool = False  # a line without a step belongs to the last step told, and the last
+    # of such lines counts: those before it show progress
 
 
 def read_keyed(source: Source, sink: Sink, grammar: Grammar) -> None:
@@ -77,7 +78,11 @@ def _read_block(block: bytes, sink: Sink, grammar: Grammar, last_step: float) ->
         used[lines] = True
         if key.kind == "metric" and not _WORD[key.literal[-1]]:
             sink.count_unreadable(int(np.isfinite(steps[unreadable]).sum()))
-        sink.add(key.kind, key.name, steps[lines], values * key.scale)
+        at, values = steps[lines], values * key.scale
+        if grammar.carry_step and len(at):
+            last = np.append(at[1:] != at[:-1], True)
+            at, values = at[last], values[last]
+        sink.add(key.kind, key.name, at, values)
     sink.count_lines(len(newlines), int((used & np.isfinite(steps)).sum()))
     return last_step
 

@@ -20,7 +20,7 @@ _METRIC_WORD = (
 )
 _METRIC = re.compile(
     rf"(?<![\w/.-])((?:(?:train|training|valid|validation|val|eval|test|dev) )?"
-    rf"(?:[\w./-]*[_/.-])?{_METRIC_WORD}(?:_\w+)?)({_GAP}){_NUMBER}",
+    rf"(?:[\w./-]*(?:loss|accuracy)|(?:[\w./-]*[_/.-])?{_METRIC_WORD})(?:_\w+)?)({_GAP}){_NUMBER}",
     re.IGNORECASE,
 )
 _STEP = re.compile(
@@ -34,19 +34,16 @@ _TOKENS = re.compile(rf"(?<![\w/.-])((?:consumed|total)[_ ]tokens)({_GAP}){_NUMB
 
 
 def recognise(source: Source) -> int:
-    """How many lines of the samples tell a metric beside a step or an epoch."""
+    """How many lines of the samples tell a metric, where any line tells a step or an epoch."""
     lines = [line for line in source.lines if _METRIC.search(line)]
-    together = sum((_STEP.search(line) or _EPOCH.search(line)) is not None for line in lines)
-    if together:
-        return together
-    return len(lines) if any(_EPOCH.search(line) for line in source.lines) else 0
+    placed = any(_STEP.search(line) or _EPOCH.search(line) for line in source.lines)
+    return len(lines) if placed else 0
 
 
 def read(source: Source, sink: Sink) -> None:
     """The metrics, against steps where lines tell them and against epochs where not."""
     told = [line for line in source.lines if _METRIC.search(line)]
-    pattern = _STEP if any(_STEP.search(line) for line in told) else _EPOCH
-    carry = not any(pattern.search(line) for line in told)
+    pattern, carry = _placed_by(told, source.lines)
     sink.axis = "step" if pattern is _STEP else "epoch"
     if sink.axis == "epoch":
         sink.note("the lines tell no step: points are placed by epoch")
@@ -61,6 +58,15 @@ def read(source: Source, sink: Sink) -> None:
         carry_step=carry,
     )
     read_keyed(source, sink, grammar)
+
+
+def _placed_by(told: list[str], lines: list[str]) -> tuple[re.Pattern[str], bool]:
+    """What places a metric, and whether it stands on an earlier line."""
+    for some, carry in ((told, False), (lines, True)):
+        for pattern in (_STEP, _EPOCH):
+            if any(pattern.search(line) for line in some):
+                return pattern, carry
+    return _EPOCH, True
 
 
 def _keys(pattern: re.Pattern[str], lines: list[str], kind: str) -> tuple[Key, ...]:

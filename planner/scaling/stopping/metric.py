@@ -21,7 +21,7 @@ _EDGE = r"(?:^|[\W_\d]|(?<=[a-z])(?=[A-Z]))"
 _FALLS = re.compile(rf"{_EDGE}(?:{_FALLING})(?:$|[\W_\d])|loss$|perplexity", re.IGNORECASE)
 _RISES = re.compile(rf"{_EDGE}(?:{_RISING})(?:$|[\W_\d])|accuracy", re.IGNORECASE)
 _HELD_OUT = re.compile(r"val|eval|test|dev(?:$|[\W_])|held.?out", re.IGNORECASE)
-_NOT_JUDGED = re.compile(r"scale|samples_per|steps_per|runtime|norm$|per_second|aux|z_loss", re.I)
+_NOT_JUDGED = re.compile(r"scale|samples_per|steps_per|runtime|norm$|per_second|balanc|aux|z_loss", re.I)
 _PLAIN = ("val_loss", "eval_loss", "valid_loss", "validation_loss", "val/loss", "eval/loss")
 _FEWEST_HELD_OUT = 5  # evaluations; below, a dense training loss tells more
 _DENSE = 20  # points
