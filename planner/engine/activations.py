@@ -189,7 +189,8 @@ def _latents(batch: Batch, each: Formats) -> Array:
     """Latent attention keeps both latents before and after their norms."""
     blocks = batch.shape.blocks
     width = (blocks.q_lora_rank + blocks.kv_lora_rank) / stream_split(batch)
-    result: Array = norm_bytes(batch, each.compute, width) + each.compute * width
+    kept = norm_bytes(batch, each.compute, width) + each.compute * width
+    result: Array = np.where(width > 0, kept, 0.0)
     return result
 
 

@@ -12,7 +12,7 @@ FILE = Path(__file__).parent / "data" / "constants.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constants:
-    """Numbers that measurements decide. Each has its interval and origin in `data/constants.json`."""
+    """Numbers that measurements decide; their intervals and origins: `data/constants.json`."""
 
     gemm_nvidia: float  # sustained fraction of the measured best matmul rate
     gemm_quantised: float  # the same for FP8, FP4 and INT8 products, which draw less power
@@ -20,8 +20,6 @@ class Constants:
     gemm_tpu: float
     achievable_default: float  # best fraction of the dense peak where nobody measured it
     achievable_quantised: float  # the same for FP8, FP4 and INT8 products
-    gemm_k_half: float  # inner dimension at which a product reaches half of its rate
-    wave_weight: float  # share of the last wave's idle multiprocessors that costs time
     bandwidth: float  # sustained fraction of the memory bandwidth
     power_exponent: float  # of the board power per peak FLOP/s: dense parts throttle
     flash: float  # flash attention up to Ampere, fraction of the dense peak at long sequences

@@ -87,7 +87,7 @@ def _work(style: str) -> HostWork:
 
 
 def _sharding(style: str) -> float:
-    """What sharding hooks add: per-parameter sharding for torch-native stacks, else the first kind."""
+    """What sharding hooks add: FSDP2's for torch-native stacks, else FSDP1's."""
     if style.startswith("torch"):
         return _operations("torch-native-fsdp2") - _operations("torch-native")
     return _operations("composer-fsdp1") - _operations("composer")

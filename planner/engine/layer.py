@@ -24,7 +24,7 @@ from planner.engine.operations import (
     score_elements,
     tokens,
 )
-from planner.engine.rates import attention_format_rate, bandwidth, flash_rate, product_seconds
+from planner.engine.rates import Rates, flash_rate, product_seconds
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -54,13 +54,13 @@ class LayerSeconds:
     recompute_comm: Array
 
 
-def layer_seconds(batch: Batch, c: Constants) -> LayerSeconds:
-    """Every part of one layer."""
+def layer_seconds(batch: Batch, sustained: Rates, c: Constants) -> LayerSeconds:
+    """Every part of one layer on machines of these sustained rates."""
     products = layer_products(batch)
-    forward = sum((product_seconds(each, batch, c) for each in products), np.zeros(1))
-    attention_forward, attention_backward = _attention(batch, c)
-    elementwise = _elementwise_bytes(batch, c) / bandwidth(batch, c)
-    routing = _routing_bytes(batch, c) / bandwidth(batch, c)
+    forward = sum((product_seconds(each, batch, sustained, c) for each in products), np.zeros(1))
+    attention_forward, attention_backward = _attention(batch, sustained, c)
+    elementwise = _elementwise_bytes(batch, c) / sustained.memory
+    routing = _routing_bytes(batch, c) / sustained.memory
     tensor, expert = _tensor_comm(batch, c), _expert_comm(batch, c)
     full = batch.parallel.recompute == FULL
     return LayerSeconds(
@@ -80,13 +80,13 @@ def layer_seconds(batch: Batch, c: Constants) -> LayerSeconds:
     )
 
 
-def _attention(batch: Batch, c: Constants) -> tuple[Array, Array]:
+def _attention(batch: Batch, sustained: Rates, c: Constants) -> tuple[Array, Array]:
     flops = attention_flops(batch)
     flash = flops / flash_rate(batch, c)
     if not np.any(batch.parallel.attention == MATH):
         return flash, flash * BACKWARD_FLASH
-    scores = score_elements(batch) * batch.recipe.activation_bytes / bandwidth(batch, c)
-    products = flops / attention_format_rate(batch, c)
+    scores = score_elements(batch) * batch.recipe.activation_bytes / sustained.memory
+    products = flops / sustained.activation
     plain = batch.parallel.attention == MATH
     return (
         np.where(plain, products + c.score_passes_forward * scores, flash),

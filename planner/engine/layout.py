@@ -11,6 +11,7 @@ from planner.engine.configuration import Configuration
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+
 def valid(batch: Batch) -> Array:
     """Whether each candidate can run at all, (size,) of bool.
 
@@ -31,8 +32,10 @@ def valid(batch: Batch) -> Array:
         axis=0,
     )
     experts = np.all(
-        ~used | (ep == 1) | ((blocks.num_experts > 0) & (blocks.num_experts % ep == 0)) |
-        ((blocks.num_experts == 0) & np.any(blocks.num_experts > 0, axis=0)),
+        ~used
+        | (ep == 1)
+        | ((blocks.num_experts > 0) & (blocks.num_experts % ep == 0))
+        | ((blocks.num_experts == 0) & np.any(blocks.num_experts > 0, axis=0)),
         axis=0,
     )
     result: Array = (

@@ -30,16 +30,12 @@ class Product:
     k: Array
     groups: Array | float = 1.0
     low_precision: bool = True  # runs in the recipe's matmul format
+    grouped: bool = False  # many small products in one launch
 
     @property
     def flops(self) -> Array:
         """FLOP of the forward product: 2·m·n·k."""
         return 2 * self.m * self.n * self.k * self.groups
-
-    @property
-    def elements(self) -> Array:
-        """Elements read and written: both operands and the result."""
-        return (self.m * self.k + self.k * self.n + self.m * self.n) * self.groups
 
 
 def tokens(batch: Batch) -> Array:
@@ -67,7 +63,9 @@ def layer_products(batch: Batch) -> list[Product]:
 def _attention_products(blocks: Blocks, hidden: Array, tp: Array, m: Array) -> list[Product]:
     query = blocks.heads * blocks.head_dim
     kv_heads = np.maximum(blocks.kv_heads, tp)  # fewer heads than ranks are replicated
-    out = Product(name="out", part="attention", m=m, n=hidden, k=blocks.heads * blocks.v_head_dim / tp)
+    out = Product(
+        name="out", part="attention", m=m, n=hidden, k=blocks.heads * blocks.v_head_dim / tp
+    )
     if not np.any(blocks.kv_lora_rank):
         width = (query + kv_heads * (blocks.head_dim + blocks.v_head_dim)) / tp
         return [Product(name="qkv", part="attention", m=m, n=width, k=hidden), out]
@@ -147,8 +145,17 @@ def _expert_products(batch: Batch, m: Array) -> list[Product]:
             n=(1 + blocks.gated) * width,
             k=seen,
             groups=groups,
+            grouped=True,
         ),
-        Product(name="experts_down", part="experts", m=rows, n=seen, k=width, groups=groups),
+        Product(
+            name="experts_down",
+            part="experts",
+            m=rows,
+            n=seen,
+            k=width,
+            groups=groups,
+            grouped=True,
+        ),
     ]
 
 
@@ -186,14 +193,19 @@ def attention_flops(batch: Batch) -> Array:
     """FLOP of the two attention products, forward, per layer and device, (g, n).
 
     2·(d_qk + d_v) FLOP per query, head and attended key; flash kernels skip what the mask hides,
-    plain attention computes the whole square.
+    plain attention computes the whole square. A state-space scan computes whole chunks, and per
+    token and head the chunk's state and its share of the output, 2·2·state·width (Dao and Gu 2024,
+    section 6).
     """
     blocks, parallel = batch.shape.blocks, batch.parallel
     length = np.where(blocks.encoder > 0, parallel.encoder_seq_len, parallel.seq_len)
     keys = np.where(parallel.attention == MATH_ATTENTION, length, attended_tokens(batch))
     keys = keys + blocks.cross_attention * parallel.encoder_seq_len
-    heads = blocks.heads / parallel.tp
-    result: Array = 2 * (blocks.head_dim + blocks.v_head_dim) * heads * tokens(batch) * keys
+    per_head = 2 * (blocks.head_dim + blocks.v_head_dim) * keys
+    chunk = 2 * (blocks.head_dim + blocks.v_head_dim) * np.minimum(blocks.window, length)
+    scan = chunk + 4 * blocks.head_dim * blocks.v_head_dim
+    per_head = np.where(blocks.state_space > 0, scan, per_head)
+    result: Array = per_head * blocks.heads / parallel.tp * tokens(batch)
     return result
 
 

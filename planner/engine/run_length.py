@@ -22,7 +22,7 @@ class RunSeconds:
 
     @property
     def total(self) -> float:
-        return sum(getattr(self, item.name) for item in fields(self))
+        return float(sum(getattr(self, item.name) for item in fields(self)))
 
     @property
     def goodput(self) -> float:

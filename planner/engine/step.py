@@ -10,17 +10,17 @@ import numpy as np
 from planner.engine.batch import Batch
 from planner.engine.choices import OFFLOADS, SHARDINGS
 from planner.engine.collectives import (
-    Group,
-    all_reduce_seconds,
-    data_group,
     gather_seconds,
     shard_group,
 )
 from planner.engine.constants import Constants
-from planner.engine.layer import FULL, LayerSeconds, layer_seconds
+from planner.engine.launch import launch_seconds
+from planner.engine.layer import LayerSeconds, layer_seconds
 from planner.engine.operations import head_product
-from planner.engine.rates import bandwidth, product_seconds
+from planner.engine.rates import Rates, product_seconds, rates
+from planner.engine.reduction import reduction_seconds
 from planner.engine.stages import stage_layers
+from planner.engine.update import accumulation_seconds, offload_seconds, optimizer_seconds
 from planner.engine.weights import LocalWeights, local_weights
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -29,7 +29,6 @@ ZERO3, HSDP = SHARDINGS.index("zero3"), SHARDINGS.index("hsdp")
 ZERO1 = SHARDINGS.index("zero1")
 NO_OFFLOAD = OFFLOADS.index("none")
 
-QUANTISED_EXPERT = 3.0  # host work of an expert whose operands are scaled and cast one by one
 FP32_LOGIT_PASSES = 2.2  # passes over the logits of an eager FP32 cross-entropy, both directions
 
 
@@ -76,8 +75,8 @@ class _Micro:
 def step_seconds(batch: Batch, c: Constants) -> StepSeconds:
     """The parts of one optimizer step of every candidate."""
     parallel = batch.parallel
-    weights = local_weights(batch)
-    micro = _micro_batch(batch, weights, c)
+    weights, sustained = local_weights(batch), rates(batch, c)
+    micro = _micro_batch(batch, weights, sustained, c)
     steps = parallel.accumulation
     bubble = micro.layers * (parallel.pp - 1) / parallel.interleave
     parts = {name: value * steps for name, value in micro.parts.items()}
@@ -85,23 +84,23 @@ def step_seconds(batch: Batch, c: Constants) -> StepSeconds:
         **parts,
         output_layer=micro.head * steps,
         pipeline=bubble + _transfers(batch, c) * steps,
-        data_parallel=_data_parallel(batch, weights, micro.backward, c),
-        accumulation=_accumulation(batch, weights, c),
-        optimizer=_optimizer(batch, weights, c),
-        offload=_offload(batch, weights, c),
+        data_parallel=reduction_seconds(batch, weights, micro.backward, c),
+        accumulation=accumulation_seconds(batch, weights, sustained.memory, c),
+        optimizer=optimizer_seconds(batch, weights, sustained.memory, c),
+        offload=offload_seconds(batch, weights, c),
         overhead=np.full(1, c.step_seconds),
     )
 
 
-def _micro_batch(batch: Batch, weights: LocalWeights, c: Constants) -> _Micro:
-    layer = layer_seconds(batch, c)
+def _micro_batch(batch: Batch, weights: LocalWeights, sustained: Rates, c: Constants) -> _Micro:
+    layer = layer_seconds(batch, sustained, c)
     count = stage_layers(batch)
     parts = {name: _sum(value, count) for name, value in _named(layer).items()}
     backward = _sum(layer.products_backward + layer.attention_backward + layer.recompute, count)
     device = sum(parts.values(), np.zeros(1))
     parts["sharding"] = _sharding(batch, weights, device, c)
-    parts["launch"] = _launch(batch, device + parts["sharding"], count, c)
-    return _Micro(parts=parts, head=_head(batch, c), backward=backward)
+    parts["launch"] = launch_seconds(batch, device + parts["sharding"], count, c)
+    return _Micro(parts=parts, head=_head(batch, sustained, c), backward=backward)
 
 
 def _named(layer: LayerSeconds) -> dict[str, Array]:
@@ -130,54 +129,16 @@ def _sum(value: Array, count: Array) -> Array:
     return result
 
 
-def _launch(batch: Batch, device: Array, count: Array, c: Constants) -> Array:
-    """Time that the host adds: a queue hides launches behind long kernels, not behind short ones.
-
-    Soft maximum of device and host time, minus the device time.
-    """
-    host = _sum(host_seconds(batch, c), count)
-    power = c.overlap_power
-    both = (device**power + host**power) ** (1 / power)
-    result: Array = both - device
-    return result
-
-
-def host_seconds(batch: Batch, c: Constants) -> Array:
-    """Host time of one layer's forward, recomputation and backward, (g, n)."""
-    parallel, recipe, blocks = batch.parallel, batch.recipe, batch.shape.blocks
-    sharded = (parallel.sharding == ZERO3) | (parallel.sharding == HSDP)
-    full = parallel.recompute == FULL
-    mixture = blocks.num_experts > 0
-    local = blocks.num_experts / parallel.ep
-    dense = c.host_op_seconds * (
-        recipe.host_layer
-        + recipe.host_again * full
-        + recipe.host_tensor * (parallel.tp > 1) * (1 + 0.5 * full)
-        + recipe.host_shard * sharded
-        + recipe.host_adapters * (recipe.adapters > 0)
-    ) + c.kernel_seconds * (recipe.launches + recipe.launches_again * full)
-    per_expert = 1 + (QUANTISED_EXPERT - 1) * recipe.quantised
-    routed = c.host_op_seconds * (
-        (recipe.host_experts + recipe.host_exchange * (parallel.ep > 1)) * mixture
-        + recipe.host_per_expert * local * per_expert
-    ) + c.kernel_seconds * (
-        recipe.launches_experts * mixture + recipe.launches_per_expert * local * per_expert
-    )
-    left = 1 - c.graph_share
-    result: Array = dense * (1 - recipe.graphs * left) + routed * (
-        1 - recipe.graphs_experts * left
-    )
-    return result
-
-
-def _head(batch: Batch, c: Constants) -> Array:
+def _head(batch: Batch, sustained: Rates, c: Constants) -> Array:
     """Output layer and loss: three products (two when the weights are frozen) and passes."""
     recipe = batch.recipe
     product = head_product(batch)
-    products = product_seconds(product, batch, c) * np.where(recipe.adapters > 0, 2.0, 3.0)
+    products = product_seconds(product, batch, sustained, c) * np.where(
+        recipe.adapters > 0, 2.0, 3.0
+    )
     logits = product.m * product.n
     per_logit = FP32_LOGIT_PASSES * (2 * recipe.activation_bytes + 16 * recipe.fp32_loss + 4)
-    result: Array = products + c.logit_bytes * logits * per_logit / bandwidth(batch, c)
+    result: Array = products + c.logit_bytes * logits * per_logit / sustained.memory
     return result
 
 
@@ -199,86 +160,8 @@ def _sharding(batch: Batch, weights: LocalWeights, device: Array, c: Constants) 
     return result
 
 
-def _data_parallel(batch: Batch, weights: LocalWeights, backward: Array, c: Constants) -> Array:
-    """Exposed gradient reduction (and parameter gather of a sharded optimizer) once a step."""
-    parallel, recipe = batch.parallel, batch.recipe
-    group = data_group(batch)
-    size = weights.trainable_dense
-    reduce = gather_seconds(size * recipe.reduce_bytes, group, batch, c)
-    gather = gather_seconds(size * recipe.activation_bytes, group, batch, c)
-    plain = parallel.sharding < ZERO1
-    second = np.where(plain, reduce, gather)
-    expert = _expert_reduction(batch, weights, c)
-    hidden_reduce = np.where(recipe.overlap_grads > 0, c.reduce_hidden, 0.0)
-    hidden_gather = np.where(recipe.overlap_params > 0, c.reduce_hidden, 0.0)
-    hidden_second = np.where(plain, hidden_reduce, hidden_gather)
-    exposed = (reduce + expert) * (1 - hidden_reduce) + second * (1 - hidden_second)
-    spill = np.maximum(reduce + expert - backward, 0) * hidden_reduce
-    whole = (parallel.sharding == ZERO3) | (parallel.sharding == HSDP)
-    replicas = _replica_reduction(batch, weights, c)
-    result: Array = np.where(whole, replicas * (1 - hidden_reduce), exposed + spill)
-    return result
-
-
-def _expert_reduction(batch: Batch, weights: LocalWeights, c: Constants) -> Array:
-    parallel = batch.parallel
-    group = Group(
-        size=np.maximum(parallel.dp * parallel.cp / parallel.ep, 1),
-        stride=parallel.tp * parallel.ep,
-    )
-    size = weights.trainable_expert
-    wire = batch.recipe.reduce_bytes + batch.recipe.activation_bytes
-    return gather_seconds(size * wire, group, batch, c)
-
-
-def _replica_reduction(batch: Batch, weights: LocalWeights, c: Constants) -> Array:
-    """All-reduce of the shards between the replicas of a hybrid-sharded layout."""
-    parallel = batch.parallel
-    replicas = np.maximum(parallel.dp * parallel.cp / parallel.shard_degree, 1)
-    group = Group(size=replicas, stride=parallel.tp * parallel.shard_degree)
-    size = (weights.trainable_dense + weights.trainable_expert) / parallel.shard_degree
-    return all_reduce_seconds(size * batch.recipe.reduce_bytes, group, batch, c)
-
-
 def _transfers(batch: Batch, c: Constants) -> Array:
     """Activations sent to the next stage, per micro-batch; hidden but for the start-up."""
     parallel = batch.parallel
     result: Array = np.where(parallel.pp > 1, 2 * c.collective_seconds * parallel.interleave, 0.0)
-    return result
-
-
-def _accumulation(batch: Batch, weights: LocalWeights, c: Constants) -> Array:
-    steps = batch.parallel.accumulation
-    whole = (batch.parallel.sharding == ZERO3) | (batch.parallel.sharding == HSDP)
-    size = weights.trainable_dense + weights.trainable_expert
-    size = size / np.where(whole, batch.parallel.shard_degree, 1)
-    traffic = 2 * batch.recipe.grad_bytes * c.accumulate_traffic
-    seconds = size * traffic / bandwidth(batch, c) * steps
-    result: Array = np.where(steps > 1, seconds, 0.0)
-    return result
-
-
-def _optimizer(batch: Batch, weights: LocalWeights, c: Constants) -> Array:
-    traffic = weights.updated * batch.recipe.update_traffic * c.update_traffic
-    on_device = batch.parallel.offload == NO_OFFLOAD
-    result: Array = np.where(on_device, traffic / bandwidth(batch, c), 0.0)
-    return result
-
-
-HOST_UPDATE_BYTES_PER_SECOND = 2.0e10  # one device's share of host memory in a CPU Adam step
-
-
-def _offload(batch: Batch, weights: LocalWeights, c: Constants) -> Array:
-    """Gradients to the host, the update there, parameters back; parameters each micro-step too."""
-    parallel, recipe = batch.parallel, batch.recipe
-    if np.all(parallel.offload == NO_OFFLOAD):
-        return np.zeros(1)
-    link = batch.machine.host_link * c.link
-    once = weights.updated * (recipe.grad_bytes + recipe.activation_bytes) / link
-    update = weights.updated * recipe.update_traffic / HOST_UPDATE_BYTES_PER_SECOND
-    whole = parallel.offload == OFFLOADS.index("params+optimizer")
-    per_micro = 2 * weights.resident * recipe.activation_bytes / link * parallel.accumulation
-    result: Array = np.where(
-        parallel.offload == NO_OFFLOAD, 0.0, once + update + np.where(whole, per_micro, 0.0)
-    )
     return result
