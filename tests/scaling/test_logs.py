@@ -176,7 +176,7 @@ def test_nested_json_is_named_by_its_path(tmp_path: Path) -> None:
     assert read_log(path).metrics["val/loss"].values[-1] == pytest.approx(3.2)
 
 
-def test_metrics_on_lines_below_their_epoch_count_when_the_epoch_is_done(tmp_path: Path) -> None:
+def test_metrics_below_their_epoch_count_when_it_is_done(tmp_path: Path) -> None:
     path = tmp_path / "keras.txt"
     path.write_text(
         "".join(

@@ -93,6 +93,14 @@ def test_an_overfitted_run_stops_at_its_best_step(seed: int, noise: float) -> No
     assert 3000 <= found.stop_at.step <= 5000
 
 
+def test_a_loss_of_no_stated_kind_that_turns_up_stops_at_its_best() -> None:
+    rise = 0.6 * np.maximum(STEPS - 4000, 0) / 6000
+    found = report_on(series("loss", healthy() + rise))
+    assert found.verdict == "stop"
+    assert found.stop_at.step is not None
+    assert 3000 <= found.stop_at.step <= 5000
+
+
 def test_a_small_fine_tune_stops_after_its_first_epochs() -> None:
     steps = np.arange(1.0, 8.0)
     values = np.array([1.10, 1.02, 1.01, 1.06, 1.15, 1.27, 1.40])

@@ -21,7 +21,10 @@ _EDGE = r"(?:^|[\W_\d]|(?<=[a-z])(?=[A-Z]))"
 _FALLS = re.compile(rf"{_EDGE}(?:{_FALLING})(?:$|[\W_\d])|loss$|perplexity", re.IGNORECASE)
 _RISES = re.compile(rf"{_EDGE}(?:{_RISING})(?:$|[\W_\d])|accuracy", re.IGNORECASE)
 _HELD_OUT = re.compile(r"val|eval|test|dev(?:$|[\W_])|held.?out", re.IGNORECASE)
-_NOT_JUDGED = re.compile(r"scale|samples_per|steps_per|runtime|norm$|per_second|balanc|aux|z_loss", re.I)
+_TRAINED_ON = re.compile(r"train|^lm loss$", re.IGNORECASE)
+_NOT_JUDGED = re.compile(
+    r"scale|samples_per|steps_per|runtime|norm$|per_second|balanc|aux|z_loss", re.IGNORECASE
+)
 _PLAIN = ("val_loss", "eval_loss", "valid_loss", "validation_loss", "val/loss", "eval/loss")
 _FEWEST_HELD_OUT = 5  # evaluations; below, a dense training loss tells more
 _DENSE = 20  # points
@@ -35,19 +38,16 @@ class Metric:
     name: str
     sign: float  # 1: less is better; -1: more is better
     is_loss: bool  # a loss that the forms of scaling laws describe
-    held_out: bool  # from data that are not trained on
-
-    def relative_gain(self, before: float, after: float) -> float:
-        """Improvement as a share of the earlier value.
-
-        >>> Metric(name="acc", sign=-1.0, is_loss=False, held_out=True).relative_gain(0.5, 0.6)
-        0.2
-        """
-        return round(self.sign * (before - after) / abs(before), 12)
+    held_out: bool  # said to be from data that are not trained on
+    trained_on: bool  # said to be from training data; a bare `loss` says neither
 
 
 def metric_named(name: str, direction: str | None = None) -> Metric:
-    """The metric of that name; raises PlannerError where its direction is unknown."""
+    """The metric of that name; raises PlannerError where its direction is unknown.
+
+    >>> metric_named("val_acc").sign, metric_named("eval/perplexity").sign
+    (-1.0, 1.0)
+    """
     falls, rises = bool(_FALLS.search(name)), bool(_RISES.search(name))
     if direction is None and falls == rises:
         raise PlannerError(
@@ -59,6 +59,7 @@ def metric_named(name: str, direction: str | None = None) -> Metric:
         sign=1.0 if less else -1.0,
         is_loss=less and bool(_LOSS.search(name)),
         held_out=bool(_HELD_OUT.search(name)),
+        trained_on=bool(_TRAINED_ON.search(name)) and not _HELD_OUT.search(name),
     )
 
 

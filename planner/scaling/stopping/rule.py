@@ -157,18 +157,18 @@ def _weighed(
 def _guard(
     series: Series, training: Series | None, metric: Metric, levels: Levels
 ) -> guards.Finding | None:
-    sources = [(series, levels, metric.held_out)]
+    sources = [(series, levels, not metric.trained_on)]
     if training is not None:
         sources.append((training, Levels.of(training, 1.0), False))
     for source, level, _ in sources:
         finding = guards.not_finite(source, level)
         if finding is not None:
             return finding
-    for source, level, held_out in sources:
-        finding = guards.jump(level, source.name, abrupt_only=held_out) if len(level) else None
+    for source, level, may_overfit in sources:
+        finding = guards.jump(level, source.name, abrupt_only=may_overfit) if len(level) else None
         if finding is not None:
             return finding
-    if not metric.held_out:
+    if metric.trained_on:
         return None
     return guards.rising(levels, metric.name) or guards.risen(levels, metric.name)
 
