@@ -10,7 +10,7 @@ import numpy as np
 from planner.engine.constants import constants
 from planner.engine.formats import MATMUL
 from planner.engine.operations import Product, attention_flops, head_product, layer_products
-from planner.engine.rates import bandwidth, flash_rate, matmul_rate, product_seconds
+from planner.engine.rates import flash_rate, product_seconds, rates
 from planner.engine.stages import stage_layers
 from planner.planning.choose import shortened, side_by_side
 from planner.planning.outline import Outline
@@ -42,7 +42,8 @@ def machine_lines(bones: Outline) -> Iterator[str]:
     """Peak, measured fraction, sustained rate, bandwidth, links, each with its source."""
     part, made, c = bones.scenario.accelerator, bones.configuration, constants()
     number_format = MATMUL[made.precision]
-    rate, batch = _first(matmul_rate(bones.batch, c)), bones.batch
+    batch, sustained = bones.batch, rates(bones.batch, c)
+    rate = _first(sustained.matmul)
     peak = _first(batch.machine.matmul_peak)
     measured = part.achievable_fraction(number_format)
     best = f"{measured:.1%} measured by others" if measured else "unmeasured, a typical fraction"
@@ -52,7 +53,7 @@ def machine_lines(bones: Outline) -> Iterator[str]:
     )
     yield (
         f"memory: {show_rate(part.memory_bandwidth, 'B')} stated, "
-        f"{show_rate(_first(bandwidth(batch, c)), 'B')} sustained"
+        f"{show_rate(_first(sustained.memory), 'B')} sustained"
     )
     yield (
         f"links: {show_rate(_finite(batch.machine.link), 'B')} one way inside "
@@ -64,11 +65,12 @@ def machine_lines(bones: Outline) -> Iterator[str]:
 def layer_lines(bones: Outline) -> Iterator[str]:
     """Each matrix product and the attention of each kind of layer: work, rate, seconds."""
     batch, c = _timed(bones), constants()
+    sustained = rates(batch, c)
     kinds = len(np.atleast_1d(batch.shape.blocks.count))
     for kind in range(kinds):
         yield f"{int(_at(batch.shape.blocks.count, kind))} layers of kind {kind + 1}:"
         for product in layer_products(batch):
-            seconds = _at(product_seconds(product, batch, c), kind)
+            seconds = _at(product_seconds(product, batch, sustained, c), kind)
             if _at(product.flops, kind) > 0:
                 yield _product_line(product, kind, seconds)
         flops, rate = _at(attention_flops(batch), kind), _at(flash_rate(batch, c), kind)
@@ -77,7 +79,7 @@ def layer_lines(bones: Outline) -> Iterator[str]:
     head = head_product(batch)
     if _at(head.flops, 0) > 0:
         yield "output layer:"
-        yield _product_line(head, 0, _at(product_seconds(head, batch, c), 0))
+        yield _product_line(head, 0, _at(product_seconds(head, batch, sustained, c), 0))
 
 
 def _product_line(product: Product, kind: int, seconds: float) -> str:
