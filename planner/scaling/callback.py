@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,10 +61,16 @@ class MarginalGainStopper:
 
     def update(self, step: float, value: float, *, seconds: float | None = None) -> str:
         """One evaluation: the verdict after it. `seconds` is the training time so far."""
-        at = np.array([float(step)])
-        self._values.append(at, np.array([float(value)]))
         elapsed = time.monotonic() - self._began if seconds is None else seconds
-        self._clock.add_elapsed(at, np.array([float(elapsed)]))
+        return self.update_many([step], [value], seconds=[elapsed])
+
+    def update_many(
+        self, steps: Sequence[float], values: Sequence[float], *, seconds: Sequence[float]
+    ) -> str:
+        """Several evaluations at once, in order: the verdict after the last."""
+        at = np.array(steps, dtype=np.float64)
+        self._values.append(at, np.array(values, dtype=np.float64))
+        self._clock.add_elapsed(at, np.array(seconds, dtype=np.float64))
         self.judgement = self._judged()
         return self.judgement.verdict
 
@@ -165,9 +171,10 @@ def marginal_gain_pruner(*, metric: str = "objective", **options: Any) -> BasePr
         def prune(self, study: Study, trial: FrozenTrial) -> bool:
             direction = "max" if study.direction.name == "MAXIMIZE" else "min"
             stopper = MarginalGainStopper(**{"metric": metric, "direction": direction, **options})
-            verdict = "too-early"
-            for step, value in sorted(trial.intermediate_values.items()):
-                verdict = stopper.update(step + 1, value, seconds=float(step))
+            if not trial.intermediate_values:
+                return False
+            steps, values = zip(*sorted(trial.intermediate_values.items()), strict=True)
+            verdict = stopper.update_many([s + 1 for s in steps], values, seconds=steps)
             if verdict not in ENDING:
                 return False
             return verdict == "diverged" or not self._leads(study, trial, direction)
