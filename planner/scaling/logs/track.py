@@ -9,6 +9,8 @@ Floats = NDArray[np.float64]
 
 CAPACITY = 1 << 16  # points kept of one quantity; a longer log is averaged into that many
 
+_MOST_PARTS = 64  # arrays that are held before they are joined
+
 
 class Track:
     """Points in the order of the log; a step that goes back is a restart and replaces what it
@@ -56,6 +58,8 @@ class Track:
         self.last_step = float(steps[-1])
         if self._held > 2 * self.capacity:
             self._compact()
+        elif len(self._parts) > _MOST_PARTS:
+            self._store(*self.arrays())
 
     def truncate(self, step: float) -> None:
         """Forget the points at `step` and after it."""
