@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from planner.planning.money import price_within
 from planner.planning.variants import Variant, together, tried
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def excess(bones: Outline) -> float:
 def highest_price(bones: Outline) -> float | None:
     """USD per device-hour up to which the run stays within its budget; None without a budget."""
     usd = bones.scenario.run.budget.usd
-    return None if usd is None else usd / bones.run.device_hours
+    return None if usd is None else price_within(usd, bones.run.device_hours)
 
 
 def relaxations(bones: Outline, least: Outline) -> list[dict[str, Any]]:

@@ -12,19 +12,39 @@ from planner.planning.scenario import Scenario
 HOUR = 3600.0  # s
 
 
+def usd_of(device_hours: float, usd_per_device_hour: float) -> float:
+    """What accelerators cost, US dollars.
+
+    >>> usd_of(1845 + 3310, 0.5)
+    2577.5
+    """
+    return device_hours * usd_per_device_hour
+
+
+def price_within(usd: float, device_hours: float) -> float:
+    """The highest price in USD per device-hour at which a run stays within `usd`.
+
+    >>> round(price_within(1000, 8 * 85), 2)
+    1.47
+    """
+    return usd / device_hours
+
+
 def cost_of(each: Scenario, run: RunPart) -> CostPart:
     """Device-hours at a dated price. Unknown prices are None with the reason, never zero."""
     price, reason = _price(each)
     if price is None:
         return _unknown_cost(reason)
     hourly = price.usd_per_device_hour
-    scale = each.num_devices / HOUR * hourly
     budget = each.run.budget.usd
-    usd = run.seconds * scale
+    usd, low, high = (
+        usd_of(seconds * each.num_devices / HOUR, hourly)
+        for seconds in (run.seconds, run.low, run.high)
+    )
     return CostPart(
         usd=usd,
-        low=run.low * scale,
-        high=run.high * scale,
+        low=low,
+        high=high,
         per_device_hour=hourly,
         provider=f"{price.provider_name} {price.instance_type} ({price.mode})",
         price_date=price.as_of,

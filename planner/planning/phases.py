@@ -44,7 +44,7 @@ def phase_bytes(one: Batch, c: Constants, held: MemoryBytes | None = None) -> di
 
 def _step_phases(one: Batch, c: Constants, context: float) -> dict[str, float]:
     """The phases of one step, each on the pipeline stage where it is highest."""
-    ends = {stage: step_of(one, stage) for stage in ("first", "last")}
+    ends = {stage: step_of(one, stage) for stage in ("first", "middle", "last")}
     standing = {
         stage: sum(_first(part) for part in states(one, stage_weights(one, stage)).values())
         + _first(step.standing_gradients)
