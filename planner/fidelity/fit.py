@@ -10,7 +10,7 @@ from drowning a table of twenty, and one row from counting as a table.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -26,6 +26,7 @@ from planner.fidelity.batches import case_batch, take
 from planner.fidelity.case import Case
 
 Array = np.ndarray[Any, np.dtype[Any]]
+StepTotal = Callable[[Batch, Constants], Array]
 
 PRIORS = Path(constants_module.__file__).parent / "data" / "priors.toml"
 SCALE = 0.12  # log error from which a row counts linearly rather than squared
@@ -86,12 +87,20 @@ def prior_constants() -> Constants:
     return replace(constants(), **{name: row.value for name, row in priors().items()})
 
 
-def fit(rows: TimeRows, leave_out: str | None = None) -> Fitted:
-    """Constants fitted to every source but `leave_out`."""
+def step_total(batch: Batch, c: Constants) -> Array:
+    """Seconds of a step, all parts."""
+    return step_seconds(batch, c).total
+
+
+def fit(rows: TimeRows, leave_out: Array | None = None, total: StepTotal = step_total) -> Fitted:
+    """Constants fitted to every row but those that the mask `leave_out` (n,) marks.
+
+    `total` says what of a step's parts a time holds; ablations leave parts out.
+    """
     from scipy.optimize import least_squares
 
     chosen = _sample(rows, leave_out)
-    problem = _Problem(rows=rows, chosen=chosen)
+    problem = _Problem(rows=rows, chosen=chosen, total=total)
     start = np.zeros(len(priors()))
     found = least_squares(
         problem.residuals, start, bounds=(-REACH, REACH), diff_step=1e-4, max_nfev=25
@@ -111,21 +120,22 @@ def predict(rows: TimeRows, c: Constants, index: Array | None = None) -> Array:
     return np.broadcast_to(step_seconds(batch, c).total, (batch.size,))
 
 
-def _sample(rows: TimeRows, leave_out: str | None) -> Array:
+def _sample(rows: TimeRows, leave_out: Array | None) -> Array:
     """Row numbers to fit: of each source at most MOST_ROWS, evenly spaced."""
+    kept = np.ones(len(rows.actual), dtype=bool) if leave_out is None else ~leave_out
     parts = []
-    for group in sorted(set(rows.groups.tolist())):
-        index = np.flatnonzero(rows.groups == group)
-        if group != leave_out:
-            spaced = np.linspace(0, len(index) - 1, min(len(index), MOST_ROWS))
-            parts.append(index[np.unique(spaced.round().astype(int))])
+    for group in sorted(set(rows.groups[kept].tolist())):
+        index = np.flatnonzero((rows.groups == group) & kept)
+        spaced = np.linspace(0, len(index) - 1, min(len(index), MOST_ROWS))
+        parts.append(index[np.unique(spaced.round().astype(int))])
     return np.concatenate(parts)
 
 
 class _Problem:
     """Residuals of a fit as a function of the constants' log ratios to their priors."""
 
-    def __init__(self, *, rows: TimeRows, chosen: Array) -> None:
+    def __init__(self, *, rows: TimeRows, chosen: Array, total: StepTotal) -> None:
+        self.total = total
         self.batch = take(rows.batch, chosen)
         self.log_actual = np.log(rows.actual[chosen])
         self.weights = np.sqrt(_weights(rows.groups[chosen]))
@@ -141,7 +151,7 @@ class _Problem:
         return replace(self.base, **values)
 
     def residuals(self, logs: Array) -> Array:
-        predicted = step_seconds(self.batch, self.constants(logs)).total
+        predicted = self.total(self.batch, self.constants(logs))
         error = (np.log(predicted) - self.log_actual) / SCALE
         robust = np.sign(error) * np.sqrt(2 * (np.sqrt(1 + error**2) - 1))
         prior = np.sqrt(STRENGTH) * logs / self.spreads

@@ -1,4 +1,4 @@
-"""Constants refitted without each source, kept in a file so that validation takes a second.
+"""Constants refitted without each source and without each accelerator, kept in a file.
 
 The file is valid for the table, the priors and the engine that made it: their fingerprint is
 stored beside the constants, and a different one means refitting (about a minute).
@@ -18,25 +18,38 @@ from planner.engine.constants import Constants
 from planner.fidelity.fit import PRIORS, TimeRows, fit, predict, prior_constants
 
 FILE = Path(__file__).parent / "data" / "leave_one_out.json"
+SOURCES, ACCELERATORS = "sources", "accelerators"  # what is left out, one at a time
 
 Progress = Callable[[int, int], None]
+Found = dict[str, Constants]
 
 
-def left_out_constants(rows: TimeRows, progress: Progress | None = None) -> dict[str, Constants]:
+def left_out_constants(rows: TimeRows, progress: Progress | None = None) -> Found:
     """The constants of each source's fit without it; read from the file where it is valid."""
     stored = read(rows)
-    return refit(rows, progress) if stored is None else stored
+    return refit(rows, SOURCES, progress) if stored is None else stored[SOURCES]
 
 
-def refit(rows: TimeRows, progress: Progress | None = None) -> dict[str, Constants]:
-    """Fit once without each source."""
-    names = sorted(set(rows.groups.tolist()))
+def left_out_accelerators(rows: TimeRows, progress: Progress | None = None) -> Found:
+    """The constants fitted without each accelerator's rows."""
+    stored = read(rows)
+    return refit(rows, ACCELERATORS, progress) if stored is None else stored[ACCELERATORS]
+
+
+def refit(rows: TimeRows, what: str, progress: Progress | None = None) -> Found:
+    """Fit once without each source (or accelerator)."""
+    labels = rows.groups if what == SOURCES else _skus(rows)
+    names = sorted(set(labels.tolist()))
     found = {}
     for done, name in enumerate(names):
         if progress is not None:
             progress(done, len(names))
-        found[name] = fit(rows, leave_out=name).constants
+        found[name] = fit(rows, leave_out=labels == name).constants
     return found
+
+
+def _skus(rows: TimeRows) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
+    return np.array([case.configuration.sku for case in rows.cases])
 
 
 def fingerprint(rows: TimeRows) -> str:
@@ -49,18 +62,29 @@ def fingerprint(rows: TimeRows) -> str:
     return digest.hexdigest()[:16]
 
 
-def read(rows: TimeRows, path: Path = FILE) -> dict[str, Constants] | None:
-    """The stored constants, None where they belong to another table or engine."""
+def read(rows: TimeRows, path: Path = FILE) -> dict[str, Found] | None:
+    """The stored constants by what was left out, None where they belong to another engine."""
     if not path.exists():
         return None
     stored = json.loads(path.read_text(encoding="utf-8"))
     if stored["fingerprint"] != fingerprint(rows):
         return None
-    return {name: Constants(**values) for name, values in stored["constants"].items()}
+    return {
+        what: {name: Constants(**values) for name, values in stored[what].items()}
+        for what in (SOURCES, ACCELERATORS)
+    }
 
 
-def write(rows: TimeRows, found: dict[str, Constants], path: Path = FILE) -> None:
-    """Store the constants with their fingerprint."""
-    table = {name: asdict(each) for name, each in found.items()}
-    text = json.dumps({"fingerprint": fingerprint(rows), "constants": table}, indent=1)
+def write(rows: TimeRows, found: dict[str, Found], path: Path = FILE) -> None:
+    """Store the constants with their fingerprint; `found` has SOURCES and ACCELERATORS."""
+    tables = {
+        what: {name: _rounded(each) for name, each in found[what].items()}
+        for what in (SOURCES, ACCELERATORS)
+    }
+    text = json.dumps({"fingerprint": fingerprint(rows), **tables}, indent=1)
     path.write_text(text + "\n", encoding="utf-8")
+
+
+def _rounded(each: Constants) -> dict[str, float]:
+    """Six digits: more would only tell one machine's arithmetic from another's."""
+    return {name: float(f"{value:.6g}") for name, value in asdict(each).items()}
