@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -27,12 +27,12 @@ def jobs() -> Jobs:
     return Jobs()
 
 
-def validated() -> Mapping[str, Any]:
+def validated(progress: Callable[[int, int], None]) -> Mapping[str, Any]:
     """The answer of `forerun validate --json` over the shipped table."""
     from planner.cli.output import plain
     from planner.fidelity.validate import validation
 
-    answer: Mapping[str, Any] = plain(validation())
+    answer: Mapping[str, Any] = plain(validation(progress=progress))
     return answer
 
 
@@ -58,8 +58,9 @@ def _waiting(words: Words) -> None:
         job = jobs().get("validation", validated)
         if job.state != "running":
             st.rerun()
-        seconds = show_whole(job.seconds)
-        st.info(f"{words('accuracy.running')} {seconds} s", icon=":material/hourglass_top:")
+        done, total = job.progress or (0, 1)
+        label = f"{words('accuracy.running')} {show_whole(job.seconds)} s"
+        st.progress(min(done / max(total, 1), 1.0), label)
         st.caption(words("accuracy.slow"))
 
     watch()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -15,15 +16,15 @@ from ui.scenario import Scenario
 from ui.table import to_csv
 from ui.text import Words
 
+_HTML = ("plan.html", "text/html")
+
 
 def offer(scenario: Scenario, plan: Plan, words: Words, *, title: str) -> None:
     """The download menu. Nothing reruns, and each file is made when it is asked for."""
     with st.popover(words("plan.download"), icon=":material/download:"):
         _button("json", words, lambda: plan_json(plan), "plan.json", "application/json")
         _button("csv", words, lambda: all_tables(plan, words), "plan.csv", "text/csv")
-        _button(
-            "report", words, lambda: _report(scenario, plan, words, title), "plan.html", "text/html"
-        )
+        _button("report", words, partial(_report, scenario, plan, words, title), *_HTML)
         if scenario.source.kind == "dimensions":
             st.caption(words("plan.yaml_typed"))
             return

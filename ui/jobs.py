@@ -7,19 +7,24 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+Work = Callable[[Callable[[int, int], None]], Any]
+
 
 class Job:
     """Work that runs until it is done or failed, whether or not somebody watches.
 
-    >>> job = Job(lambda: 6 * 7)
-    >>> job.join(), job.state, job.result
-    (None, 'done', 42)
+    The work is given a function to report its progress with: what is done, of how much.
+
+    >>> job = Job(lambda progress: progress(1, 2) or 6 * 7)
+    >>> job.join(), job.state, job.result, job.progress
+    (None, 'done', 42, (1, 2))
     """
 
-    def __init__(self, work: Callable[[], Any]) -> None:
+    def __init__(self, work: Work) -> None:
         self.state = "running"  # running | done | failed
         self.result: Any = None
         self.error: Exception | None = None
+        self.progress: tuple[int, int] | None = None  # done, of
         self.started = time.monotonic()  # s
         self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
         self._thread.start()
@@ -33,9 +38,12 @@ class Job:
         """Wait until the work has ended, at most `timeout` seconds."""
         self._thread.join(timeout)
 
-    def _run(self, work: Callable[[], Any]) -> None:
+    def _report(self, done: int, total: int) -> None:
+        self.progress = (done, total)
+
+    def _run(self, work: Work) -> None:
         try:
-            self.result = work()
+            self.result = work(self._report)
         except Exception as error:  # a thread has nobody else to tell
             self.error = error
             self.state = "failed"
@@ -50,7 +58,7 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
 
-    def get(self, name: str, work: Callable[[], Any]) -> Job:
+    def get(self, name: str, work: Work) -> Job:
         """The job of that name, started now if it never was."""
         with self._lock:
             if name not in self._jobs:
