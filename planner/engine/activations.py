@@ -148,8 +148,9 @@ def _core(batch: Batch, each: Formats) -> tuple[Array, Array]:
     element = np.where(kind == DECODED, FP32, each.compute)
     composed = element * (query + key + value)
     scores = _kept_scores(batch, each) * _scores_per_token(batch)
-    dropped = composed + scores - _heads(batch, each)
-    return held, np.where(plain, dropped, statistics)
+    heads = _heads(batch, each)
+    kept = np.where(plain, held - heads + np.minimum(heads, composed + scores), held)
+    return kept, np.where(plain, np.maximum(composed + scores - heads, 0.0), statistics)
 
 
 def _query_key_value(batch: Batch, *, repeated: bool = False) -> tuple[Array, Array, Array]:

@@ -65,22 +65,29 @@ class MemoryBytes:
 
 
 def memory_bytes(batch: Batch, c: Constants, stage: str = "worst") -> MemoryBytes:
-    """Parts of the peak on the `first`, `last` or `worst` pipeline stage.
+    """Parts of the peak on the `first`, `middle` (second), `last` or `worst` pipeline stage.
 
-    The first stage holds the most micro-batches in flight, the last one the output layer; every
-    other stage needs less than the first.
+    The first stage holds the most micro-batches in flight, the last one the output layer. The
+    second stage decides only where dense layers in front leave it more of the sparse ones.
     """
     mine = work(batch)
     if stage != "worst":
         return _stage(batch, c, stage, mine)
-    first = _stage(batch, c, "first", mine)
+    found = _stage(batch, c, "first", mine)
     if np.all(batch.parallel.pp == 1):
-        return first
-    last = _stage(batch, c, "last", mine)
-    worse = last.total > first.total
+        return found
+    found = _larger(found, _stage(batch, c, "last", mine))
+    if len(batch.shape.blocks.count) > 1 and np.any(batch.parallel.pp > 2):
+        found = _larger(found, _stage(batch, c, "middle", mine))
+    return found
+
+
+def _larger(one: MemoryBytes, other: MemoryBytes) -> MemoryBytes:
+    """Of each candidate the stage that needs more."""
+    worse = other.total > one.total
     return MemoryBytes(
         **{
-            item.name: np.where(worse, getattr(last, item.name), getattr(first, item.name))
+            item.name: np.where(worse, getattr(other, item.name), getattr(one, item.name))
             for item in fields(MemoryBytes)
         }
     )

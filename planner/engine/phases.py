@@ -82,7 +82,7 @@ def larger(one: Moment, other: Moment) -> Moment:
 def in_flight(batch: Batch, stage: str) -> Array:
     """Micro-batches whose activations a stage holds at its peak under one-forward-one-backward.
 
-    The first stage holds min(m, p); interleaving v virtual stages raises it by
+    The first stage holds min(m, p), the second one less; interleaving v virtual stages raises it by
     1 + (p - 1) / (p·v) (Korthikanti et al. 2022, section 4.2.1). The last stage holds one, and so
     does every stage of a model whose layers are merely split over devices.
     """
@@ -92,7 +92,8 @@ def in_flight(batch: Batch, stage: str) -> Array:
     extra = np.where(
         parallel.interleave > 1, 1 + (parallel.pp - 1) / (parallel.pp * parallel.interleave), 1.0
     )
-    number = np.minimum(parallel.accumulation, parallel.pp) * extra
+    ahead = np.maximum(parallel.pp - (stage == "middle"), 1)
+    number = np.minimum(parallel.accumulation, ahead) * extra
     result: Array = np.where(parallel.sharding == LAYER_SPLIT, 1.0, number)
     return result
 
@@ -121,7 +122,7 @@ def work(batch: Batch) -> Work:
 
 
 def step_moments(batch: Batch, held: StageWeights, stage: str, mine: Work) -> Step:
-    """All moments of a step on the `first` or `last` pipeline stage."""
+    """All moments of a step on the `first`, `middle` or `last` pipeline stage."""
     count = layers_on(batch, stage)
     layers = count.sum(axis=0)
     whole = gathered(batch, mine.each, held, layers)
@@ -205,9 +206,9 @@ def _layers_backward(
     layer, rows = mine.layer, mine.tokens
     split = _gradient_params(batch, held) / np.maximum(held.trainable, 1.0)
     trained = np.where(batch.software.frozen > 0, 0.0, 1.0) * fresh * (level(batch) < 3)
-    ffn = (rows * layer.ffn_back).max(axis=0) + trained * held.down
-    attention = (rows * layer.attention_back).max(axis=0) + trained * held.network
-    again = (rows * layer.again).max(axis=0)
+    ffn = _highest(batch, rows * layer.ffn_back) + trained * held.down
+    attention = _highest(batch, rows * layer.attention_back) + trained * held.network
+    again = _highest(batch, rows * layer.again)
     working = again + np.maximum(ffn, attention) + whole.gradients + _decoded(batch, held)
     all_gradients = fresh * _gradient_params(batch, held)
     outer = np.where(batch.software.frozen > 0, 0.0, fresh * split * held.head)
@@ -237,6 +238,14 @@ def _layers_backward(
         working=_embedding_end(batch, held, fresh, entry),
     )
     return larger(larger(first, last), end)
+
+
+def _highest(batch: Batch, values: Array) -> Array:
+    """The largest of the kinds of layers that a candidate has, (n,)."""
+    if len(values) == 1:
+        return values[0]  # type: ignore[no-any-return]
+    result: Array = np.where(batch.shape.blocks.count > 0, values, -np.inf).max(axis=0)
+    return result
 
 
 def _embedding_end(batch: Batch, held: StageWeights, fresh: Array, entry: Array) -> Array:

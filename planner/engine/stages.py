@@ -21,7 +21,7 @@ def stage_layers(batch: Batch) -> Array:
 
 
 def layers_on(batch: Batch, stage: str) -> Array:
-    """Layers of each kind on the `first` or `last` pipeline stage, (g, n).
+    """Layers of each kind on the `first`, the second (`middle`) or the `last` stage, (g, n).
 
     Kinds follow one another in the model's order (dense layers before sparse ones), so the first
     stage holds the first kinds and the last stage the last ones.
@@ -31,8 +31,10 @@ def layers_on(batch: Batch, stage: str) -> Array:
         return stage_layers(batch)
     total = np.sum(blocks.count, axis=0)
     room = np.ceil(total / (parallel.pp * parallel.interleave)) * parallel.interleave
-    count = blocks.count if stage == "first" else blocks.count[::-1]
+    count = blocks.count[::-1] if stage == "last" else blocks.count
     before = np.cumsum(count, axis=0) - count
     held = np.clip(room - before, 0.0, count)
-    result: Array = held if stage == "first" else held[::-1]
+    if stage == "middle":
+        held = np.clip(2 * room - before, 0.0, count) - held
+    result: Array = held[::-1] if stage == "last" else held
     return result

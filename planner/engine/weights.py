@@ -102,7 +102,7 @@ class StageWeights:
 
 
 def stage_weights(batch: Batch, stage: str) -> StageWeights:
-    """What the `first` or `last` stage holds. With one stage both are the whole model."""
+    """What the `first`, `middle` or `last` stage holds; a single stage holds the whole model."""
     parallel, blocks = batch.parallel, batch.shape.blocks
     count = layers_on(batch, stage)
     dense, expert = stage_parameters(batch, embeddings=0.0, count=count)
@@ -149,6 +149,6 @@ def stage_outer(batch: Batch, stage: str) -> Array:
         held = np.where(parallel.pp > 1, alone, first + shape.head_params + shape.final_params)
     else:
         both = first + shape.head_params + shape.final_params
-        held = np.where(parallel.pp > 1, first, both)
+        held = np.where(parallel.pp > 1, first * (stage == "first"), both)
     result: Array = held / parallel.tp
     return result

@@ -44,7 +44,8 @@ def phase_bytes(one: Batch, c: Constants, held: MemoryBytes | None = None) -> di
 
 def _step_phases(one: Batch, c: Constants, context: float) -> dict[str, float]:
     """The phases of one step, each on the pipeline stage where it is highest."""
-    ends = {stage: step_of(one, stage) for stage in ("first", "middle", "last")}
+    stages = ("first", "middle", "last") if np.any(one.parallel.pp > 1) else ("first",)
+    ends = {stage: step_of(one, stage) for stage in stages}
     standing = {
         stage: sum(_first(part) for part in states(one, stage_weights(one, stage)).values())
         + _first(step.standing_gradients)
