@@ -1,0 +1,1 @@
+"""What one transformer layer costs the host, by software style, measured on tiny tensors."""
