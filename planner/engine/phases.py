@@ -25,7 +25,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 LAYER_SPLIT = SHARDINGS.index("layer-split")
 NO_OFFLOAD = OFFLOADS.index("none")
 TOKEN_BYTES = 16.0  # an index into the vocabulary for input and label
-ROTARY, SQUARE = 2.0, 1.0
+ROTARY = 2.0  # tables of cosines and sines, a head wide each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -95,6 +95,7 @@ def software_of(
         **_layer(configuration.model, code, compiled),
         **_adapters(configuration, code),
         **_gradients(code),
+        "varied_lengths": float(varies(configuration, code)),
         "eager_logits": float(_eager_logits(configuration, code)),
         "chunks": float(CHUNKS.index(code.chunks)),
     }
@@ -191,8 +192,12 @@ def _gradients(code: Implementation) -> dict[str, float]:
         "accumulates_in_product": float(code.buffers == "main"),
         "gathered_units": code.gathered_units,
         "whole_at_load": float(code.whole_at_load),
-        "varied_lengths": float(code.lengths == "varied"),
     }
+
+
+def varies(configuration: Configuration, code: Implementation) -> bool:
+    """Whether batches differ in length: pre-training cuts its text into equal pieces."""
+    return code.lengths == "varied" and configuration.task != "pretrain"
 
 
 def _eager_logits(configuration: Configuration, code: Implementation) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planner.engine.implementations import implementation
+from planner.engine.software import varies
 
 if TYPE_CHECKING:
     from planner.engine.configuration import Configuration
@@ -26,7 +27,7 @@ def memory_doubts(configuration: Configuration, stack: Stack) -> tuple[str, ...]
     found = {
         "adapters": configuration.task in ("lora", "qlora"),
         "quantised": configuration.task == "qlora",
-        "varied_lengths": code.lengths == "varied",
+        "varied_lengths": varies(configuration, code),
         "math_attention": configuration.attention == "sdpa-math",
         "offload": configuration.offload != "none",
         "mixture": any(block.num_experts for block in configuration.model.blocks),

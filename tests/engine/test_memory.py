@@ -129,7 +129,7 @@ def test_more_capacity_never_makes_a_run_less_likely_to_fit(
 
 
 def test_a_cache_of_blocks_does_not_count_as_need_and_never_passes_the_capacity() -> None:
-    batch = one(configuration("qwen3-0.6b", stack="ms-swift", seq_len=4096))
+    batch = one(configuration("qwen3-0.6b", stack="ms-swift", task="full-ft", seq_len=4096))
     held = memory_bytes(batch, C)
     reserved = first(meter_bytes(batch, held, C, "reserved"))
     assert first(held.reserved) < reserved <= first(batch.machine.capacity)
