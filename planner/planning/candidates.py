@@ -57,8 +57,7 @@ def candidates(scenario: Scenario) -> Candidates:
 def _grid(scenario: Scenario, chosen: Options) -> dict[str, Array]:
     """The product of the choices with the degrees and batches that follow from them."""
     lists = {name: _codes(name, getattr(chosen, name)) for name in AXES}
-    mesh = np.meshgrid(*lists.values(), indexing="ij")
-    grid = {name: axis.ravel() for name, axis in zip(lists, mesh, strict=True)}
+    grid = lists if all(len(values) == 1 for values in lists.values()) else _product(lists)
     model_devices = grid["tp"] * grid["pp"] * grid["cp"]
     dp = scenario.num_devices // model_devices
     whole = dp * model_devices == scenario.num_devices
@@ -67,6 +66,12 @@ def _grid(scenario: Scenario, chosen: Options) -> dict[str, Array]:
     grid |= {"dp": dp, "accumulation": accumulation}
     grid["sequence_parallel"] = _sequence_parallel(scenario, chosen, grid["tp"])
     return {name: array[keep] for name, array in grid.items()}
+
+
+def _product(lists: dict[str, Array]) -> dict[str, Array]:
+    """Every combination of the values, one array per axis."""
+    mesh = np.meshgrid(*lists.values(), indexing="ij")
+    return {name: axis.ravel() for name, axis in zip(lists, mesh, strict=True)}
 
 
 def _codes(name: str, values: list[Any]) -> Array:

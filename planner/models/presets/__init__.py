@@ -20,6 +20,7 @@ def preset_ids() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(".json") for name in names))
 
 
+@cache
 def load_preset(preset: str) -> Model:
     """One preset; an unknown id is refused with the nearest ones."""
     return model_from_config(_read(preset)["config"], name=preset)  # type: ignore[arg-type]

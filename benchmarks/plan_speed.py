@@ -1,0 +1,85 @@
+"""How fast planning is: a cold command, a plan in process, candidates a second of the engine.
+
+    python -m benchmarks.plan_speed
+
+A cold command is compared with an interpreter that only imports NumPy, both at their best of
+several starts, so that a busy machine and the disk's first read do not count.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from planner.engine.constants import constants
+from planner.engine.evaluate import evaluate
+from planner.planning.advice import advice_of
+from planner.planning.candidates import candidates
+from planner.planning.outline import outline
+from planner.planning.plan import plan
+from planner.planning.scenario import scenario
+from planner.run import Run
+
+EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "llama-3-8b.yaml"
+STARTS, CALLS, CHUNK = 7, 200, 20_000
+MOST_COLD, MOST_MILLISECONDS, LEAST_PER_SECOND = 3.5, 2.0, 200_000
+
+
+def main() -> None:
+    """Print each figure beside its target."""
+    run = Run.from_yaml(EXAMPLE)
+    is_open = run.changed({"training.layout": "auto", "training.micro_batch": "auto"})
+    numpy_only = start("-c", "import numpy")
+    cold = start("-m", "planner.cli", "plan", str(EXAMPLE))
+    quick = start("-m", "planner.cli", "plan", str(EXAMPLE), "--no-advice")
+    print(f"import numpy             {numpy_only * 1e3:8.0f} ms")
+    print(
+        f"forerun plan             {cold * 1e3:8.0f} ms   {cold / numpy_only:.2f} x"
+        f" (target {MOST_COLD})"
+    )
+    print(f"forerun plan --no-advice {quick * 1e3:8.0f} ms   {quick / numpy_only:.2f} x")
+    decided = best(lambda: plan(run))
+    print(f"plan(run), decided       {decided * 1e3:8.2f} ms   (target {MOST_MILLISECONDS})")
+    print(f"plan(run), layout open   {best(lambda: plan(is_open), 20) * 1e3:8.2f} ms")
+    bones = outline(scenario(run))
+    print(f"advice                   {best(lambda: advice_of(bones), 5) * 1e3:8.2f} ms")
+    print(
+        f"candidates a second      {candidates_per_second(run):8,.0f}"
+        f"      (target {LEAST_PER_SECOND:,})"
+    )
+
+
+def start(*words: str) -> float:
+    """Best wall time of a fresh interpreter, seconds."""
+    return best(
+        lambda: subprocess.run([sys.executable, *words], capture_output=True, check=True), STARTS
+    )
+
+
+def best(call: Callable[[], object], times: int = CALLS) -> float:
+    """Least wall time of several calls, seconds."""
+    call()
+    spent = []
+    for _ in range(times):
+        begun = time.perf_counter()
+        call()
+        spent.append(time.perf_counter() - begun)
+    return min(spent)
+
+
+def candidates_per_second(run: Run) -> float:
+    """Time and memory of chunks of candidates that differ in micro-batch and accumulation."""
+    one = candidates(scenario(run)).batch
+    ladder = np.arange(1, CHUNK + 1, dtype=np.float64)
+    chunk = one.vary(CHUNK, micro_batch=ladder, accumulation=ladder[::-1].copy())
+    seconds = best(lambda: evaluate(chunk, constants()), 10)
+    return CHUNK / seconds
+
+
+if __name__ == "__main__":
+    main()
