@@ -66,7 +66,6 @@ class Recipe:
     overlap_grads: Array  # 0 or 1: gradient reduction runs beside the backward pass
     overlap_params: Array  # 0 or 1: parameter gathers run beside the forward pass
     overlap_tensor: Array  # 0 or 1: tensor-parallel collectives are split and overlapped
-    fp32_loss: Array  # 0 or 1: logits are cast to FP32 before the loss
     fused_exchange: Array  # 0 or 1: expert exchange by DeepEP or HybridEP
     expert_overlap: Array  # 0 or 1: expert exchange runs beside compute
     selective_ops: Array  # 0 or 1: selective recomputation repeats single products, not attention
@@ -123,7 +122,6 @@ def _traits(configuration: Configuration, stack: Stack) -> dict[str, float]:
         "overlap_grads": float(stack.overlap_grads),
         "overlap_params": float(stack.overlap_params),
         "overlap_tensor": float(stack.overlap_tensor),
-        "fp32_loss": float(configuration.loss == "eager"),
         "fused_exchange": float(configuration.dispatcher in ("deepep", "hybridep")),
         "expert_overlap": float(configuration.expert_overlap),
         "selective_ops": float(stack.kernels in ("eager", "compiled")),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from planner.engine.batch import Batch
-from planner.engine.choices import OFFLOADS, SHARDINGS
+from planner.engine.choices import LOSSES, SHARDINGS
 from planner.engine.collectives import (
     gather_seconds,
     shard_group,
@@ -26,10 +26,17 @@ from planner.engine.weights import LocalWeights, local_weights
 Array = np.ndarray[Any, np.dtype[Any]]
 
 ZERO3, HSDP = SHARDINGS.index("zero3"), SHARDINGS.index("hsdp")
-ZERO1 = SHARDINGS.index("zero1")
-NO_OFFLOAD = OFFLOADS.index("none")
 
-FP32_LOGIT_PASSES = 2.2  # passes over the logits of an eager FP32 cross-entropy, both directions
+# bytes that the loss moves per logit, forward and backward, beside the products' own traffic.
+# eager: cast to FP32 (6), log-softmax (12), its loss (4), softmax gradient (12), cast back (6) and
+# the copies of a shift (4); fused: read, write and read again in 16 bits, FP32 inside; vocab-parallel: cast,
+# maximum, exponentials in place, gradient; chunked: eager in pieces that caches hold in part
+LOGIT_TRAFFIC = np.array(
+    [
+        {"eager": 44.0, "fused": 20.0, "chunked": 30.0, "vocab-parallel": 28.0}[word]
+        for word in LOSSES
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +144,7 @@ def _head(batch: Batch, sustained: Rates, c: Constants) -> Array:
         recipe.adapters > 0, 2.0, 3.0
     )
     logits = product.m * product.n
-    per_logit = FP32_LOGIT_PASSES * (2 * recipe.activation_bytes + 16 * recipe.fp32_loss + 4)
+    per_logit = LOGIT_TRAFFIC[batch.parallel.loss] * recipe.activation_bytes / 2
     result: Array = products + c.logit_bytes * logits * per_logit / sustained.memory
     return result
 
