@@ -62,7 +62,8 @@ def _headline(plan: Plan) -> Iterator[str]:
     peak = show_interval(show_bytes, plan.memory.peak_bytes, plan.memory.low, plan.memory.high)
     capacity = show_bytes(plan.memory.capacity_bytes)
     chance = f"{word}, probability {_probability(plan.fit_probability)}"
-    yield line("memory", f"{peak} of {capacity}: {paint(chance, colour)}")
+    fit = line("memory", f"{peak} of {capacity}: {chance}")
+    yield fit.replace(word, paint(word, colour))  # after wrapping, which counts characters
     took = show_interval(show_duration, run.seconds, run.low, run.high)
     yield line(
         "time", f"{took}: {show_whole(run.steps, 'steps')} of {show_duration(plan.step.seconds)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from planner.engine.formats import MATMUL
+from planner.planning.memory_doubts import REASONS as MEMORY_REASONS
 from planner.planning.result import Evidence
 from planner.planning.scenario import ADAPTER_TASKS, Scenario
 
@@ -43,9 +44,10 @@ def launch_doubt(parts: dict[str, float]) -> tuple[str, ...]:
     return ("launch_bound",) if parts["launch"] > LAUNCH_BOUND * total else ()
 
 
-def evidence_of(each: Scenario, doubts: tuple[str, ...]) -> Evidence:
+def evidence_of(each: Scenario, doubts: tuple[str, ...], of_memory: tuple[str, ...]) -> Evidence:
     """Grade: published where the rate was measured by others, datasheet where it was not."""
     reasons = [REASONS[doubt] for doubt in doubts]
+    reasons += [MEMORY_REASONS[doubt] for doubt in of_memory if doubt not in doubts]
     if "memory_figures" in doubts:
         return Evidence(grade="assumed", reasons=reasons)
     if "unmeasured_rate" in doubts:

@@ -18,6 +18,7 @@ from planner.planning.choose import Choice, choose
 from planner.planning.doubts import doubts_of, launch_doubt
 from planner.planning.intervals import Spread, memory_spread, time_spread
 from planner.planning.length import loader_seconds, run_part
+from planner.planning.memory_doubts import memory_doubts
 from planner.planning.money import cost_of, energy_of
 from planner.planning.phases import checkpoint_bytes, host_bytes
 from planner.planning.result import CostPart, EnergyPart, RunPart, StepPart
@@ -32,7 +33,7 @@ class Outline:
     pool: Candidates
     choice: Choice
     batch: Batch  # of one: the chosen candidate
-    doubts: tuple[str, ...]
+    doubts: tuple[str, ...]  # of the time
     memory_spread: Spread
     peak_bytes: float
     capacity_bytes: float
@@ -74,11 +75,11 @@ def outline(each: Scenario) -> Outline:
 
 def outlined(each: Scenario, c: Constants) -> Outline:
     """As `outline`, under given constants."""
-    doubts = doubts_of(each)
-    memory, pool = memory_spread(doubts), candidates(each)
+    pool = candidates(each)
+    memory = memory_spread(memory_doubts(pool.configuration(0), each.stack))
     choice = choose(pool, memory, c)
     parts = named_parts(choice.evaluation.step, choice.index)
-    doubts += launch_doubt(parts)
+    doubts = (*doubts_of(each), *launch_doubt(parts))
     one = pool.batch if pool.batch.size == 1 else single(choice.configuration, each)
     step = step_part(each, choice.configuration, parts, time_spread(doubts))
     saved = checkpoint_bytes(one)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from planner.engine.constants import constants
 from planner.planning.candidates import candidates, single
 from planner.planning.choose import SURE, complications, evaluated, rows
-from planner.planning.doubts import doubts_of
 from planner.planning.intervals import memory_spread
+from planner.planning.memory_doubts import memory_doubts
 from planner.planning.plan import plan
 from planner.planning.scenario import scenario
 from tests.planning.jobs import A100, bones, fine_tune, job
@@ -37,7 +37,8 @@ def test_a_batch_of_candidates_equals_the_same_candidates_one_by_one() -> None:
 def test_the_choice_is_the_fastest_of_those_that_surely_fit_beyond_the_margins() -> None:
     run = job().changed(OPEN)
     each = scenario(run)
-    pool, spread = candidates(each), memory_spread(doubts_of(each))
+    pool = candidates(each)
+    spread = memory_spread(memory_doubts(pool.configuration(0), each.stack))
     found = evaluated(pool, constants())
     sure = spread.high_of(found.peak) <= found.capacity
     worth = found.seconds / rows(pool.batch) * (1 + complications(pool.batch))
