@@ -36,6 +36,7 @@ class Configuration:
     compile: str = "none"  # choices.COMPILES
     optimizer: str = "adamw"  # choices.OPTIMIZERS
     offload: str = "none"  # choices.OFFLOADS
+    reduce_dtype: str = ""  # wire format of the gradient reduction; "" = the stack's
     lora_rank: int = 0
     lora_targets: tuple[str, ...] = ()  # engine.adapters.ROLES; empty = every linear layer
     trainable_params: int | None = None  # None = all of the model's

@@ -129,6 +129,8 @@ def _frozen(configuration: Configuration) -> float:
 
 
 def _reduce_bytes(configuration: Configuration, stack: Stack) -> float:
+    if configuration.reduce_dtype:
+        return BYTES[configuration.reduce_dtype]
     if configuration.precision in ("fp32", "tf32"):
         return 4.0
     if configuration.precision == "pure-bf16":

@@ -13,7 +13,7 @@ from planner.engine.configuration import Configuration
 from planner.engine.layout import problems, valid
 from planner.errors import PlannerError
 from planner.planning.options import Options, options, refuse_impossible
-from planner.planning.scenario import Scenario
+from planner.planning.scenario import ADAPTER_TASKS, Scenario
 from planner.stacks import stack
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -153,7 +153,9 @@ def build(scenario: Scenario, values: dict[str, int]) -> Configuration:
         compile=training.compile,
         optimizer=training.optimizer,
         offload=training.offload,
-        lora_rank=training.lora.rank if training.task in ("lora", "qlora") else 0,
+        reduce_dtype=training.reduce_dtype or "",
+        lora_rank=training.lora.rank if training.task in ADAPTER_TASKS else 0,
+        lora_targets=scenario.lora_targets,
         trainable_params=scenario.trainable_params,
         power_limit_watts=scenario.run.hardware.power_limit,
         stack=scenario.stack.name,

@@ -32,6 +32,7 @@ class Scenario:
     network_name: str
     seq_len: int
     trainable_params: int
+    lora_targets: tuple[str, ...]  # engine.adapters.ROLES that carry adapters
     stack: Stack
     lengths: Lengths | None  # real lengths of the samples, None = every row is full
     stated: dict[str, str]  # what was assumed rather than said: name to reason
@@ -61,6 +62,7 @@ def scenario(run: Run, *, model: Model | None = None) -> Scenario:
         network_name=name,
         seq_len=seq_len,
         trainable_params=_trainable(run, model),
+        lora_targets=_adapted_roles(run, model),
         stack=_stack(run, model, part, stated),
         lengths=lengths_of(run.data, seq_len),
         stated=stated,
@@ -153,6 +155,17 @@ def _trainable(run: Run, model: Model) -> int:
 
     lora = run.training.lora
     return lora_params(model, lora.rank, lora.targets, lora.trainable)
+
+
+def _adapted_roles(run: Run, model: Model) -> tuple[str, ...]:
+    """The kinds of matrices that carry adapters; nothing where none do."""
+    if run.training.task not in ADAPTER_TASKS:
+        return ()
+    from planner.engine.adapters import roles_of
+    from planner.models.lora import adapted_matrices
+
+    found = adapted_matrices(model, run.training.lora.targets)
+    return roles_of(matrix for _, matrix in found)
 
 
 def _stack(run: Run, model: Model, part: Accelerator, stated: dict[str, str]) -> Stack:
