@@ -30,15 +30,3 @@ def time_doubts(
         "guessed": any(name in GUESSED for name in inferred),
     }
     return tuple(name for name, applies in found.items() if applies)
-
-
-def memory_doubts(configuration: Configuration, inferred: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Names of the doubts that apply to a peak."""
-    found = {
-        "mixture": any(block.num_experts for block in configuration.model.blocks),
-        "adapters": configuration.task in ("lora", "qlora"),
-        "offload": configuration.offload != "none",
-        "math_attention": configuration.attention == "sdpa-math",
-        "guessed": any(name in GUESSED for name in inferred),
-    }
-    return tuple(name for name, applies in found.items() if applies)

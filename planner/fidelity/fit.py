@@ -102,10 +102,11 @@ def fit(rows: TimeRows, leave_out: Array | None = None, total: StepTotal = step_
     chosen = _sample(rows, leave_out)
     problem = _Problem(rows=rows, chosen=chosen, total=total)
     start = np.zeros(len(priors()))
+    steps = np.full(len(start), 1e-4)
     found = least_squares(
-        problem.residuals, start, bounds=(-REACH, REACH), diff_step=1e-4, max_nfev=25
+        problem.residuals, start, bounds=(-REACH, REACH), diff_step=steps, max_nfev=25
     )
-    deviations = _deviations(found.jac)
+    deviations = _deviations(np.asarray(found.jac))
     return Fitted(
         constants=problem.constants(found.x),
         deviations=dict(zip(priors(), deviations.tolist(), strict=True)),

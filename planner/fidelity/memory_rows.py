@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 
 from planner.engine.constants import constants
+from planner.fidelity import memory
 from planner.fidelity.case import Case
-from planner.fidelity.doubts import memory_doubts
-from planner.fidelity.memory import MemoryPrediction, predict
+from planner.fidelity.memory import MemoryPrediction
 from planner.fidelity.scores import Row
 from planner.fidelity.spreads import left_out_sigmas, sigmas
 from planner.planning.intervals import Spread, table
+from planner.planning.memory_doubts import memory_doubts
 from planner.planning.plan import verdict_of
+from planner.stacks import stack
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-# what a doubt adds at least, as a deviation of the logarithm
-ASSUMED = {"math_attention": 0.1, "mixture": 0.1, "offload": 0.2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,26 +42,30 @@ class Peaks:
 
 
 def left_out_peaks(cases: Sequence[Case]) -> Peaks:
-    """Widths from the other sources' errors. The constants of memory are counted or traced, not
-    fitted to the table, so that there is nothing to refit."""
+    """Constants and widths from the other sources; what each doubt adds at least is shipped."""
     known = _known(cases)
     if not known:
         return Peaks(rows=(), outcomes=())
-    found = predict(known, constants())
-    doubts = [memory_doubts(case.configuration, case.inferred) for case in known]
+    found = memory.left_out(known, constants())
     actual = np.array([case.actual_peak_bytes or np.nan for case in known])
     groups = np.array([case.group for case in known])
-    widths = left_out_sigmas(np.log(found.seen / actual), doubts, groups, ASSUMED)
-    return _peaks(known, found, widths)
+    assumed = {name: value for name, value in table("memory").items() if name != "base"}
+    logs = np.log(found.seen / actual)
+    return _peaks(known, found, left_out_sigmas(logs, _doubts(known), groups, assumed))
 
 
 def shipped_peaks(cases: Sequence[Case]) -> Peaks:
-    """The shipped widths."""
+    """The shipped constants and widths."""
     known = _known(cases)
     if not known:
         return Peaks(rows=(), outcomes=())
-    doubts = [memory_doubts(case.configuration, case.inferred) for case in known]
-    return _peaks(known, predict(known, constants()), sigmas(doubts, table("memory")))
+    found = memory.predict(known, constants())
+    return _peaks(known, found, sigmas(_doubts(known), table("memory")))
+
+
+def _doubts(cases: Sequence[Case]) -> list[tuple[str, ...]]:
+    configurations = [case.configuration for case in cases]
+    return [memory_doubts(each, stack(each.stack)) for each in configurations]
 
 
 def _known(cases: Sequence[Case]) -> list[Case]:

@@ -55,11 +55,11 @@ def left_out_sigmas(
     known = ~np.isnan(logs)
     for name in sorted(set(groups.tolist())):
         mine = groups == name
-        others = np.flatnonzero(~mine & known)
+        others = np.flatnonzero(~mine & known).tolist()
         spreads = fit_spreads(
             logs[others], [doubts[index] for index in others], groups[others], assumed
         )
-        widths[mine] = sigmas([doubts[index] for index in np.flatnonzero(mine)], spreads)
+        widths[mine] = sigmas([doubts[index] for index in np.flatnonzero(mine).tolist()], spreads)
     return widths
 
 

@@ -31,14 +31,23 @@ def left_out_rows(
     `found` holds the constants by source where the caller has them already.
     """
     found = left_out_constants(rows, progress) if found is None else found
-    predicted, doubts = np.empty(len(rows.actual)), [()] * len(rows.actual)
+    predicted, doubts = left_out_predictions(rows, found)
+    widths = left_out_sigmas(np.log(predicted / rows.actual), doubts, rows.groups, ASSUMED)
+    return _rows(rows, predicted, widths)
+
+
+def left_out_predictions(
+    rows: TimeRows, found: Mapping[str, Constants]
+) -> tuple[Array, list[tuple[str, ...]]]:
+    """Step times in seconds by the constants of each row's source in `found`, and doubts."""
+    predicted = np.empty(len(rows.actual))
+    doubts: list[tuple[str, ...]] = [()] * len(rows.actual)
     for name, each in found.items():
         index = np.flatnonzero(rows.groups == name)
         predicted[index], doubted = predict_with_doubts(rows, each, index)
-        for position, row in zip(index, doubted, strict=True):
+        for position, row in zip(index.tolist(), doubted, strict=True):
             doubts[position] = row
-    widths = left_out_sigmas(np.log(predicted / rows.actual), doubts, rows.groups, ASSUMED)
-    return _rows(rows, predicted, widths)
+    return predicted, doubts
 
 
 def shipped_rows(rows: TimeRows) -> list[Row]:
