@@ -25,7 +25,7 @@ class Words:
 
     language: str
 
-    def __call__(self, key: str, **values: object) -> str:
+    def __call__(self, key: str, /, **values: object) -> str:
         return table(self.language)[key].format(**values)
 
     def name(self, group: str, word: str) -> str:

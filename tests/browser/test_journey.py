@@ -1,0 +1,202 @@
+"""The main journey in a real browser, against the numbers of the command line."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner.planning.plan import plan
+from planner.quantities import show_duration, show_usd
+from planner.run import Run
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "llama-3-8b.yaml"
+PATIENCE = 30  # s
+FIRST_PAINT = 2500  # ms
+ANSWER = 300  # ms, for a change of one input on a machine that does nothing else
+
+
+def wait_for(look: Callable[[], Any], what: str) -> Any:
+    """What `look` finds, as soon as it finds something; elements may be replaced meanwhile."""
+    from selenium.common.exceptions import StaleElementReferenceException
+
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        try:
+            found = look()
+        except StaleElementReferenceException:
+            found = None
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"not within {PATIENCE} s: {what}")
+
+
+def texts(page: Any, selector: str) -> list[str]:
+    script = "return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)"
+    return list(page.execute_script(script, selector))
+
+
+def figure(page: Any, name: str) -> str:
+    """The value of a headline card, "" while there is none."""
+    return (texts(page, f'[data-figure="{name}"] [data-value]') or [""])[0]
+
+
+def until_time_is(page: Any, expected: str) -> None:
+    wait_for(lambda: figure(page, "time") == expected, f"time {expected}")
+
+
+def field(page: Any, label: str) -> Any:
+    selector = f'[data-testid="stSidebar"] [aria-label="{label}"]'
+    return wait_for(lambda: page.find_elements("css selector", selector), label)[0]
+
+
+def type_into(page: Any, label: str, text: str) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    box = field(page, label)
+    box.send_keys(Keys.CONTROL, "a")
+    box.send_keys(text)
+    box.send_keys(Keys.ENTER)
+
+
+def days(run: Run) -> str:
+    return show_duration(plan(run).run.seconds)
+
+
+@pytest.fixture(scope="module")
+def page(open_browser: Callable[..., Any], app_url: str) -> Any:
+    """A window on the example, answered."""
+    window = open_browser()
+    window.get(app_url)
+    wait_for(lambda: figure(window, "time"), "the first answer")
+    return window
+
+
+@pytest.fixture
+def example(page: Any, app_url: str) -> Any:
+    """The window, freshly on the example."""
+    page.get(app_url)
+    until_time_is(page, days(Run.from_yaml(EXAMPLE)))
+    return page
+
+
+def test_the_page_says_what_the_command_line_says(
+    example: Any, forerun: Callable[..., Any]
+) -> None:
+    answer = forerun("plan", EXAMPLE, "--json", "--no-advice").json
+    assert figure(example, "time") == show_duration(answer["run"]["seconds"])
+    assert figure(example, "cost") == show_usd(answer["cost"]["usd"])
+    verdict = {"fits": "Fits", "uncertain": "Uncertain", "does-not": "Does not fit"}
+    assert figure(example, "verdict") == verdict[answer["verdict"]]
+
+
+def test_a_change_is_answered_and_its_link_opens_the_same_elsewhere(
+    example: Any, open_browser: Callable[..., Any]
+) -> None:
+    changed = Run.from_yaml(EXAMPLE).changed({"hardware.count": 128, "training.precision": "fp8"})
+    type_into(example, "How many", "128")
+    until_time_is(example, days(Run.from_yaml(EXAMPLE).changed({"hardware.count": 128})))
+    choose(example, "Precision", "fp8")
+    until_time_is(example, days(changed))
+    link = wait_for(
+        lambda: example.current_url if "precision=fp8" in example.current_url else "", "the link"
+    )
+    other = open_browser(language="de-CH")
+    other.get(link)
+    until_time_is(other, days(changed))
+    assert field(other, "How many").get_attribute("value") == "128"
+
+
+def choose(page: Any, label: str, option: str) -> None:
+    """Pick an option of a select box with the keyboard alone."""
+    from selenium.webdriver.common.keys import Keys
+
+    selector = f'[data-testid="stSidebar"] input[aria-label*="{label}"]'
+    box = wait_for(lambda: page.find_elements("css selector", selector), label)[0]
+    box.send_keys(option)
+    box.send_keys(Keys.ENTER)
+
+
+def test_going_back_restores_the_scenario_before(example: Any) -> None:
+    before = days(Run.from_yaml(EXAMPLE))
+    type_into(example, "How many", "256")
+    until_time_is(example, days(Run.from_yaml(EXAMPLE).changed({"hardware.count": 256})))
+    wait_for(lambda: "count=256" in example.current_url, "the address")
+    example.back()
+    until_time_is(example, before)
+    assert field(example, "How many").get_attribute("value") == "64"
+
+
+def test_bad_input_is_said_beside_the_field_and_mended(example: Any) -> None:
+    before = figure(example, "time")
+    type_into(example, "Tokens", "lots")
+    wait_for(lambda: "lots" in "".join(texts(example, ".fr-mistake")), "the mistake")
+    assert figure(example, "time") == ""
+    type_into(example, "Tokens", "1T")
+    until_time_is(example, before)
+
+
+def test_an_uploaded_config_is_planned(example: Any, app_url: str, tmp_path: Path) -> None:
+    config = tmp_path / "config.json"
+    dimensions = {"n_embd": 1600, "n_layer": 48, "n_head": 25, "n_positions": 1024}
+    text = {"model_type": "gpt2", "vocab_size": 50257, **dimensions}
+    config.write_text(json.dumps(text, indent=2))
+    example.get(f"{app_url}/?source=config&seq_len=1024&tokens=20B&count=8")
+    selector = '[data-testid="stSidebar"] input[type="file"]'
+    box = wait_for(lambda: example.find_elements("css selector", selector), "the upload")[0]
+    box.send_keys(str(config))
+    run = Run(
+        model="gpt2-xl",
+        data={"tokens": "20B", "seq_len": 1024},
+        hardware={"sku": "h100-sxm5-80gb", "count": 8},
+    )
+    until_time_is(example, days(run))
+    wait_for(lambda: "n_embd" in example.current_url, "the config in the link")
+
+
+def test_the_accuracy_page_opens_and_keeps_the_scenario(example: Any) -> None:
+    type_into(example, "How many", "128")
+    wait_for(lambda: "count=128" in example.current_url, "the address")
+    wait_for(lambda: link_to(example, "Accuracy"), "the link")[0].click()
+    wait_for(lambda: "How wrong forerun is" in texts(example, "h1"), "the page")
+    assert field(example, "How many").get_attribute("value") == "128"
+
+
+def link_to(page: Any, text: str) -> list[Any]:
+    return [each for each in page.find_elements("css selector", "a") if text in each.text]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_page_is_readable_on_a_telephone(
+    open_browser: Callable[..., Any], app_url: str, tmp_path: Path, dark: bool
+) -> None:
+    phone = open_browser(width=390, dark=dark)
+    phone.get(app_url)
+    wait_for(lambda: figure(phone, "time"), "the answer")
+    wide = phone.execute_script("return document.documentElement.scrollWidth")
+    assert wide <= 390
+    cut = """return [...document.querySelectorAll('.fr-v, .fr-i')]
+        .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"""
+    assert phone.execute_script(cut) == []
+    picture = phone.execute_cdp_cmd("Page.captureScreenshot", {})["data"]
+    (tmp_path / "phone.png").write_bytes(base64.b64decode(picture))
+
+
+def test_every_input_has_a_name_for_those_who_do_not_see_it(example: Any) -> None:
+    nameless = """return [...document.querySelectorAll('[data-testid="stSidebar"] input, textarea')]
+        .filter(e => e.type !== 'file' && e.offsetParent !== null)
+        .filter(e => !(e.getAttribute('aria-label') || e.labels?.length ||
+                       e.getAttribute('aria-labelledby')))
+        .map(e => e.outerHTML)"""
+    assert example.execute_script(nameless) == []
+
+
+def test_the_browser_is_given_nothing_to_complain_about(example: Any) -> None:
+    severe = [each for each in example.get_log("browser") if each["level"] == "SEVERE"]
+    assert [each["message"] for each in severe if "favicon" not in each["message"]] == []
