@@ -18,6 +18,7 @@ from ui.scenario import Scenario
 from ui.text import Words
 
 _STYLE = Path(__file__).parent / "style.css"
+_ICON = Path(__file__).parent / "icon.svg"
 _ASKED = "_asked"
 SIDEBAR_WIDTH = 340  # pixels; hidden at first on a narrow screen
 
@@ -35,7 +36,7 @@ def configure() -> None:
     """The page's frame; the first thing that the application says."""
     st.set_page_config(
         page_title="forerun",
-        page_icon=":material/flight_takeoff:",
+        page_icon=str(_ICON),
         layout="wide",
         initial_sidebar_state=SIDEBAR_WIDTH,
     )

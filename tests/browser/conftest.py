@@ -55,7 +55,11 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         server.terminate()
-        server.wait(timeout=20)
+        try:
+            server.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait(timeout=10)
 
 
 def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
@@ -71,9 +75,13 @@ def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
 
 @pytest.fixture(scope="session")
 def open_browser(
-    chromium: tuple[str, str], tmp_path_factory: pytest.TempPathFactory
+    chromium: tuple[str, str], app_url: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[..., Any]]:
-    """`open_browser(width=390, dark=True, language="zh-TW")` gives a Selenium driver."""
+    """`open_browser(width=390, dark=True, language="zh-TW")` gives a Selenium driver.
+
+    It needs the server, so that the windows close before the server does.
+    """
+    assert app_url
     from selenium import webdriver
 
     opened = []
