@@ -137,7 +137,7 @@ def _digits(value: float) -> float:
 
 
 def meanings_of() -> dict[str, str]:
-    """What each constant's line says, in the order of the class; a bare line is as the one above."""
+    """What each constant's line in its class says; a bare line is as the one above."""
     source = Path(constants_module.__file__).read_text(encoding="utf-8")
     meanings: dict[str, str] = {}
     above = ""

@@ -16,8 +16,8 @@ class Constants:
 
     gemm_nvidia: float  # sustained fraction of the measured best matmul rate
     gemm_quantised: float  # the same for FP8, FP4 and INT8 products, which draw less power
-    gemm_amd: float
-    gemm_tpu: float
+    gemm_amd: float  # as gemm_nvidia, for AMD
+    gemm_tpu: float  # as gemm_nvidia, for TPUs
     achievable_default: float  # best fraction of the dense peak where nobody measured it
     achievable_quantised: float  # the same for FP8, FP4 and INT8 products
     bandwidth: float  # sustained fraction of the memory bandwidth
@@ -29,7 +29,7 @@ class Constants:
     flash_narrow: float  # factor of heads of 64 or less
     flash_half_keys: float  # attended keys at which flash attention reaches half of its rate
     score_passes_forward: float  # passes over the score matrix of plain attention
-    score_passes_backward: float
+    score_passes_backward: float  # the same in the backward pass
     elementwise: float  # factor on the counted bytes of memory-bound work
     elementwise_eager: float  # factor where small kernels are not fused
     elementwise_compiled: float  # factor of a compiled layer
@@ -47,7 +47,7 @@ class Constants:
     network: float  # sustained fraction of the one-way network
     expert_link: float  # the same for the expert all-to-all
     expert_link_fused: float  # the same for DeepEP and HybridEP
-    expert_network: float
+    expert_network: float  # sustained fraction of the network in the expert all-to-all
     expert_hidden: float  # share of the exchange hidden where the stack overlaps it
     collective_seconds: float  # start-up of one collective
     gather_hidden: float  # share of a layer's compute that can hide its gathers

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 RULE_OF_THUMB = 0.4  # of the dense peak: the usual guess where nothing else is known
 SLOWEST = 1e-3  # of the peak: below, a unit is more likely wrong than a run that slow
+UNIT_SLACK = 1.08  # a peak in GB under a column of GiB is a slip, not an impossibility
 FROZEN_SHARE = 2 / 3  # of the FLOPs where frozen weights need no gradient
 
 
@@ -64,16 +65,31 @@ def stated_seconds(case: Case) -> float | None:
 
 
 def impossible(case: Case) -> str | None:
-    """Why no machine can have taken that time: faster than its peak. None where it can."""
+    """Why no machine can have shown that time or peak. None where it can."""
+    return _impossible_time(case) or _impossible_peak(case)
+
+
+def _impossible_time(case: Case) -> str | None:
     if case.actual_seconds is None:
         return None
     used = _least_utilisation(case.configuration, case.actual_seconds)
-    if used is not None and used > 1:
-        return (
-            f"step_time_s: {case.actual_seconds:.4g}: {used:.0%} of the dense peak is impossible;"
-            " milliseconds, or tokens/s of all devices?"
-        )
-    return None
+    if used is None or used <= 1:
+        return None
+    return (
+        f"step_time_s: {case.actual_seconds:.4g}: {used:.0%} of the dense peak is impossible;"
+        " milliseconds, or tokens/s of all devices?"
+    )
+
+
+def _impossible_peak(case: Case) -> str | None:
+    memory = hardware_db.accelerator(case.configuration.sku).memory_bytes
+    peak = case.actual_peak_bytes
+    if memory is None or peak is None or case.oom or peak <= memory * UNIT_SLACK:
+        return None
+    return (
+        f"peak_mem_gib: {peak / 2**30:.4g}: the accelerator has {memory / 2**30:.4g} GiB;"
+        " MiB, or of all devices?"
+    )
 
 
 def suspicious(case: Case) -> str | None:
@@ -100,7 +116,7 @@ def _least_utilisation(configuration: Configuration, step_seconds: float) -> flo
 def sift(cases: list[Case]) -> tuple[list[Case], list[Refusal]]:
     """The cases whose measurement is possible, and refusals of the others.
 
-    An impossible time takes the whole row: whoever mistook one unit may have mistaken another.
+    An impossible figure takes the whole row: whoever mistook one unit may have mistaken another.
     """
     kept: list[Case] = []
     gone: list[Refusal] = []
