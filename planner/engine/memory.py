@@ -11,7 +11,7 @@ from planner.engine.batch import Batch
 from planner.engine.choices import OFFLOADS
 from planner.engine.constants import Constants
 from planner.engine.gathered import level
-from planner.engine.phases import Moment, Step, Work, step_moments, work
+from planner.engine.phases import Moment, Step, step_moments, work
 from planner.engine.weights import StageWeights, stage_weights
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -70,16 +70,26 @@ def memory_bytes(batch: Batch, c: Constants, stage: str = "worst") -> MemoryByte
     The first stage holds the most micro-batches in flight, the last one the output layer. The
     second stage decides only where dense layers in front leave it more of the sparse ones.
     """
+    if stage == "worst":
+        return peak(batch, c)[0]
+    return _stage(batch, c, stage, step_of(batch, stage))
+
+
+def peak(batch: Batch, c: Constants) -> tuple[MemoryBytes, dict[str, Step]]:
+    """The worst stage's parts, and the moments of a step on every stage that was looked at."""
     mine = work(batch)
-    if stage != "worst":
-        return _stage(batch, c, stage, mine)
-    found = _stage(batch, c, "first", mine)
-    if np.all(batch.parallel.pp == 1):
-        return found
-    found = _larger(found, _stage(batch, c, "last", mine))
-    if len(batch.shape.blocks.count) > 1 and np.any(batch.parallel.pp > 2):
-        found = _larger(found, _stage(batch, c, "middle", mine))
-    return found
+    stages = ["first"]
+    if np.any(batch.parallel.pp > 1):
+        stages.append("last")
+        if len(batch.shape.blocks.count) > 1 and np.any(batch.parallel.pp > 2):
+            stages.append("middle")
+    steps = {
+        stage: step_moments(batch, stage_weights(batch, stage), stage, mine) for stage in stages
+    }
+    found = _stage(batch, c, "first", steps["first"])
+    for stage in stages[1:]:
+        found = _larger(found, _stage(batch, c, stage, steps[stage]))
+    return found, steps
 
 
 def _larger(one: MemoryBytes, other: MemoryBytes) -> MemoryBytes:
@@ -119,9 +129,8 @@ def step_of(batch: Batch, stage: str) -> Step:
     return step_moments(batch, stage_weights(batch, stage), stage, work(batch))
 
 
-def _stage(batch: Batch, c: Constants, stage: str, mine: Work) -> MemoryBytes:
+def _stage(batch: Batch, c: Constants, stage: str, step: Step) -> MemoryBytes:
     held = stage_weights(batch, stage)
-    step = step_moments(batch, held, stage, mine)
     return assemble(batch, c, states(batch, held), step, step.worst, loading(batch, held))
 
 

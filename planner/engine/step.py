@@ -29,7 +29,7 @@ ZERO3, HSDP = SHARDINGS.index("zero3"), SHARDINGS.index("hsdp")
 
 # bytes that the loss moves per logit, forward and backward, beside the products' own traffic.
 # eager: cast to FP32 (6), log-softmax (12), its loss (4), softmax gradient (12), cast back (6) and
-# the copies of a shift (4); fused: read, write and read again in 16 bits, FP32 inside; vocab-parallel: cast,
+# the copies of a shift (4); fused: read, write and read again, FP32 inside; vocab-parallel: cast,
 # maximum, exponentials in place, gradient; chunked: eager in pieces that caches hold in part
 LOGIT_TRAFFIC = np.array(
     [
@@ -72,7 +72,7 @@ class _Micro:
 
     parts: dict[str, Array]
     head: Array
-    backward: Array  # device seconds of the layers' backward pass
+    backward: Array  # of the layers' backward pass, with its share of the wait for the host
 
     @property
     def layers(self) -> Array:
@@ -107,7 +107,8 @@ def _micro_batch(batch: Batch, weights: LocalWeights, sustained: Rates, c: Const
     device = sum(parts.values(), np.zeros(1))
     parts["sharding"] = _sharding(batch, weights, device, c)
     parts["launch"] = launch_seconds(batch, device + parts["sharding"], count, c)
-    return _Micro(parts=parts, head=_head(batch, sustained, c), backward=backward)
+    stretched = backward * (1 + parts["launch"] / np.maximum(device, 1e-30))
+    return _Micro(parts=parts, head=_head(batch, sustained, c), backward=stretched)
 
 
 def _named(layer: LayerSeconds) -> dict[str, Array]:

@@ -72,6 +72,7 @@ def evaluated(pool: Candidates, c: Constants) -> Evaluation:
     return Evaluation(
         step=step,
         memory=whole.memory,
+        moments=whole.moments,
         seconds=np.broadcast_to(step.total, (batch.size,)),
         peak=whole.peak,
         capacity=whole.capacity,

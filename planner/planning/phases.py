@@ -10,22 +10,29 @@ from planner.engine.batch import Batch
 from planner.engine.choices import OFFLOADS
 from planner.engine.configuration import Configuration
 from planner.engine.constants import Constants
-from planner.engine.memory import MemoryBytes, loading, memory_bytes, states, step_of
+from planner.engine.memory import MemoryBytes, loading, peak, states
+from planner.engine.phases import Step
 from planner.engine.weights import stage_weights
 
 HOST_BUFFER_FACTOR = 1.5  # DeepSpeed's estimator of host memory for offloaded states
 
 
-def phase_bytes(one: Batch, c: Constants, held: MemoryBytes | None = None) -> dict[str, float]:
+def phase_bytes(
+    one: Batch,
+    c: Constants,
+    held: MemoryBytes | None = None,
+    moments: dict[str, Step] | None = None,
+) -> dict[str, float]:
     """Bytes on the fullest device in each phase of a run.
 
     `initialisation`: weights and FP32 masters before the first step, or whole weights where every
     rank loads them. `forward_end`, `backward` and `update` within a step, of which `training` is
     the highest. `saving_full_checkpoint`: saving gathers the whole unsharded weights on one device
     when the states are sharded, the way that full checkpoints are written unless each rank saves
-    its own shard. `held` is the peak of `one` where the caller already has it.
+    its own shard. `held` and `moments` are the peak of `one` where the caller already has it.
     """
-    held = memory_bytes(one, c) if held is None else held
+    if held is None or moments is None:
+        held, moments = peak(one, c)
     kept = held.weights + held.gradients + held.master_weights + held.moments + held.frozen
     weights = one.shape.params_total * one.recipe.activation_bytes
     sharded = one.parallel.shard_degree > 1
@@ -36,16 +43,16 @@ def phase_bytes(one: Batch, c: Constants, held: MemoryBytes | None = None) -> di
         "initialisation": _first(
             np.maximum(resident, whole + resident * (whole > 0)) + held.context
         ),
-        **_step_phases(one, c, _first(held.context)),
+        **_step_phases(one, c, moments, _first(held.context)),
         "training": _first(held.total),
         "saving_full_checkpoint": _first(saving),
     }
 
 
-def _step_phases(one: Batch, c: Constants, context: float) -> dict[str, float]:
+def _step_phases(
+    one: Batch, c: Constants, ends: dict[str, Step], context: float
+) -> dict[str, float]:
     """The phases of one step, each on the pipeline stage where it is highest."""
-    stages = ("first", "middle", "last") if np.any(one.parallel.pp > 1) else ("first",)
-    ends = {stage: step_of(one, stage) for stage in stages}
     standing = {
         stage: sum(_first(part) for part in states(one, stage_weights(one, stage)).values())
         + _first(step.standing_gradients)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner.engine.constants import constants
-from planner.engine.memory import MemoryBytes, memory_bytes
+from planner.engine.memory import memory_bytes
 from planner.planning.chosen import chosen_of
 from planner.planning.doubts import evidence_of
 from planner.planning.memory_doubts import memory_doubts
@@ -112,15 +112,18 @@ def _memory(bones: Outline) -> MemoryPart:
         capacity_bytes=bones.capacity_bytes,
         parts=named_parts(bones.choice.evaluation.memory, bones.choice.index),
         stages=_stages(bones),
-        phases=phase_bytes(bones.batch, constants(), _held(bones)),
+        phases=_phases(bones),
         host_bytes_per_node=bones.host_bytes,
         checkpoint_bytes=bones.checkpoint_bytes,
     )
 
 
-def _held(bones: Outline) -> MemoryBytes | None:
-    """The chosen candidate's memory where it was the only one."""
-    return bones.choice.evaluation.memory if bones.pool.batch.size == 1 else None
+def _phases(bones: Outline) -> dict[str, float]:
+    """Phases of the chosen candidate, which is at hand where it was the only one."""
+    if bones.pool.batch.size > 1:
+        return phase_bytes(bones.batch, constants())
+    evaluation = bones.choice.evaluation
+    return phase_bytes(bones.batch, constants(), evaluation.memory, evaluation.moments)
 
 
 def _stages(bones: Outline) -> list[dict[str, Any]]:
