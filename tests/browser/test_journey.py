@@ -17,8 +17,6 @@ from planner.run import Run
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "llama-3-8b.yaml"
 PATIENCE = 30  # s
-FIRST_PAINT = 2500  # ms
-ANSWER = 300  # ms, for a change of one input on a machine that does nothing else
 
 
 def wait_for(look: Callable[[], Any], what: str) -> Any:

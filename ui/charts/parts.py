@@ -137,7 +137,7 @@ def memory_stack(
         if any(sizes):
             label = words.name("memory", part)
             figure.add_bar(
-                x=names,
+                x=list(range(len(names))),
                 y=[size / GIB for size in sizes],
                 width=0.5,
                 marker={"color": colour(part), "line": {"width": 0}},
@@ -147,14 +147,19 @@ def memory_stack(
                 textangle=0,
                 constraintext="none",
                 customdata=[show_bytes(size) for size in sizes],
-                hovertemplate=f"%{{x}}: {label}, %{{customdata}}<extra></extra>",
+                hovertemplate=f"{label}, %{{customdata}}<extra></extra>",
             )
-    _interval(figure, stages, names, low, high)
+    _interval(figure, stages, low, high)
     _capacity_line(figure, capacity, words)
     framed(figure, height=400)
     figure.update_layout(barmode="stack", margin_t=30)
     figure.update_yaxes(range=[0, peak / GIB * 1.08], ticksuffix=" GiB", nticks=6)
-    figure.update_xaxes(range=[-0.5, len(names) - 0.5], showgrid=False)
+    figure.update_xaxes(
+        range=[-0.5, len(names) - 0.5],
+        tickvals=list(range(len(names))),
+        ticktext=names,
+        showgrid=False,
+    )
     return figure
 
 
@@ -163,14 +168,12 @@ def _inside(label: str, size: float, peak: float) -> str:
     return f"{label} {show_bytes(size)}" if size > 0.05 * peak else ""
 
 
-def _interval(
-    figure: Figure, stages: Sequence[Mapping[str, Any]], names: list[str], low: float, high: float
-) -> None:
-    """The 80 % interval of the fullest stage."""
+def _interval(figure: Figure, stages: Sequence[Mapping[str, Any]], low: float, high: float) -> None:
+    """The 80 % interval of the fullest stage, beside its bar."""
     fullest = max(range(len(stages)), key=lambda index: stages[index]["peak_bytes"])
     peak = stages[fullest]["peak_bytes"] / GIB
     figure.add_scatter(
-        x=[names[fullest]],
+        x=[fullest + 0.3],
         y=[peak],
         mode="markers",
         marker={"size": 1, "color": QUIET},
