@@ -63,7 +63,7 @@ def _advised(run: Run, source: Source) -> list[Advised]:
 
 @st.cache_data(max_entries=256, show_spinner=False)
 def loss_curve(
-    params: float, tokens: float, law: str, unique_tokens: float | None
+    params: float, tokens: float, law: str, unique_tokens: float | None, experts: float | None
 ) -> list[dict[str, Any]]:
     """Loss with its 80 % bounds at 41 training lengths around `tokens`, up to eight times it."""
     from planner.scaling.forecast import predict_loss
@@ -71,7 +71,9 @@ def loss_curve(
     rows = []
     for index in range(41):
         length = tokens * 2 ** (-5 + index / 5)
-        forecast = predict_loss(params=params, tokens=length, law=law, unique_tokens=unique_tokens)
+        forecast = predict_loss(
+            params=params, tokens=length, law=law, unique_tokens=unique_tokens, experts=experts
+        )
         rows.append(
             {"tokens": length, "loss": forecast.value, "low": forecast.low, "high": forecast.high}
         )

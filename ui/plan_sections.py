@@ -95,6 +95,7 @@ def _loss(scenario: Scenario, plan: Plan, words: Words) -> None:
         float(plan.run.tokens),
         loss.law,
         float(unique) if unique else None,
+        loss.conditions.get("experts"),
     )
     section(
         "loss",

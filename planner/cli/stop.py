@@ -18,11 +18,12 @@ from planner.quantities import (
     show_usd,
 )
 from planner.scaling.logs import FORMATS, read_log
+from planner.scaling.marginal import THRESHOLD
 from planner.scaling.stopping import StopOptions, StopReport, stop_report
 from planner.scaling.stopping.answer import stop_answer
 from planner.scaling.stopping.chart import text_chart
 from planner.scaling.stopping.gains import Gain
-from planner.scaling.stopping.options import DEFAULT_THRESHOLD, DIRECTIONS, UNITS
+from planner.scaling.stopping.options import DIRECTIONS, UNITS
 
 HELP = "when to stop, from a training log"
 
@@ -44,7 +45,7 @@ def _add_rule(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threshold",
         metavar="SHARE",
-        default=str(DEFAULT_THRESHOLD),
+        default=str(THRESHOLD),
         help="relative gain per unit below which more is not worth it: 0.015 or 1.5%% (default)",
     )
     parser.add_argument(

@@ -77,7 +77,7 @@ def _assemble(bones: Outline) -> Plan:
         cost=bones.cost,
         energy=bones.energy,
         loss=loss_of(each, bones.run),
-        stop=stop_of(each, bones.run),
+        stop=stop_of(each, bones.run, bones.cost),
         evidence=evidence_of(each, bones.doubts, memory_doubts(bones.configuration, each.stack)),
         warnings=warnings_of(bones, throughput),
     )

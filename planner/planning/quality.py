@@ -1,79 +1,126 @@
-"""How good the model will be, and from where more training brings little."""
+"""How good the model will be, from where more training brings little, and what stopping frees."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from planner.planning.result import LossPart, RunPart
+from planner.planning.law import Question, no_law, question_of
+from planner.planning.result import CostPart, LossPart, RunPart
 from planner.planning.scenario import Scenario
-from planner.planning.two_powers import best_split, doubling_gain, loss_at, stop_tokens
 
-LAW = "besiroglu2024"
-THRESHOLD = 0.015  # gain per doubling of tokens under which stopping is worth a thought
+DOUBLINGS_WATCHED = 4  # before the end of the run: where the rule can tell anything
+EVALUATIONS_PER_DOUBLING = 2  # the rule wants two in a row under the threshold
+HOUR = 3600.0  # s
 
 
 def loss_of(each: Scenario, run: RunPart) -> LossPart:
-    """Forecast by the default law for pre-training of a language model; None otherwise."""
-    reason = _no_law(each)
+    """Forecast by the law that describes the run; None with the reason where no law does."""
+    reason = no_law(each)
     if reason:
         return LossPart(value=None, low=None, high=None, law=None, reason=reason, optimum=None)
     from planner.scaling.forecast import predict_loss
-    from planner.scaling.laws import law
 
-    params, tokens = float(each.model.params_active), float(run.tokens)
-    unique = _repeated(each, tokens)
+    asked = question_of(each, float(run.tokens))
     forecast = predict_loss(
-        params=params, tokens=tokens, unique_tokens=unique, law=None if unique else LAW
+        params=asked.params, tokens=asked.tokens, law=asked.law, **asked.conditions
     )
-    k = law(LAW).constants
-    best_params, best_tokens = best_split(6 * params * tokens, k)
     return LossPart(
         value=forecast.value,
         low=forecast.low,
         high=forecast.high,
         law=forecast.law,
         reason=forecast.reason,
-        optimum={
-            "params": best_params,
-            "tokens": best_tokens,
-            "loss": loss_at(best_params, best_tokens, k),
-        },
+        optimum=_optimum(asked),
+        conditions=asked.conditions,
     )
 
 
-def _no_law(each: Scenario) -> str | None:
-    """Why no loss can be forecast, None where it can."""
-    if each.run.training.task != "pretrain":
-        return f"no law forecasts the loss of {each.run.training.task}: add runs of your own"
-    if each.model.kind != "decoder":
-        return f"no law forecasts the loss of this kind of model ({each.model.kind})"
-    return None
+def _optimum(asked: Question) -> dict[str, float]:
+    """The best use of the run's FLOP, whatever size it takes."""
+    from planner.scaling.allocation import best_split
+
+    flops = 6 * asked.params * asked.tokens
+    params, tokens = best_split(flops=flops, law=asked.law, conditions=asked.conditions)
+    return {"params": params, "tokens": tokens, "loss": _loss(asked, params, tokens)}
 
 
-def _repeated(each: Scenario, tokens: float) -> float | None:
-    """Distinct tokens where the run repeats them, None where it does not or nobody says."""
-    unique = each.run.data.unique_tokens or each.run.data.dataset_tokens
-    return float(unique) if unique and unique < tokens else None
+def _loss(asked: Question, params: float, tokens: float) -> float:
+    return float(asked.law.loss(params, tokens, **asked.conditions))
 
 
-def stop_of(each: Scenario, run: RunPart) -> dict[str, Any] | None:
-    """Where the next doubling of training would bring less than the threshold, by the law."""
-    if _no_law(each):
+def stop_of(each: Scenario, run: RunPart, cost: CostPart) -> dict[str, Any] | None:
+    """Where the next doubling would bring less than the threshold; None where no law tells."""
+    if no_law(each):
         return None
-    from planner.scaling.laws import law
+    from planner.scaling.marginal import THRESHOLD, marginal_gain
 
-    k = law(LAW).constants
-    params, tokens = float(each.model.params_active), float(run.tokens)
-    stop = stop_tokens(params, THRESHOLD, k)
-    share = stop / tokens
+    asked = question_of(each, float(run.tokens))
+    marginal = marginal_gain(
+        params=asked.params, tokens=asked.tokens, law=asked.law, conditions=asked.conditions
+    )
+    stop = marginal.stop_tokens
+    share = stop / asked.tokens
+    within = share < 1
     return {
         "rule": f"the next doubling of tokens lowers the loss by less than {THRESHOLD:.1%}",
         "threshold": THRESHOLD,
         "tokens": stop,
-        "tokens_per_param": stop / params,
-        "last_doubling_gain": doubling_gain(params, tokens / 2, k),
-        "next_doubling_gain": doubling_gain(params, tokens, k),
-        "within_run": share < 1,
-        "seconds": run.seconds * share if share < 1 else None,
-        "freed_device_hours": run.device_hours * (1 - share) if share < 1 else 0.0,
+        "tokens_per_param": stop / asked.params,
+        "step": math.ceil(share * run.steps) if within else None,
+        "loss": _loss(asked, asked.params, stop) if within and stop > 0 else None,
+        "last_doubling_gain": marginal.last_doubling,
+        "next_doubling_gain": marginal.next_doubling,
+        "gain_per_hour": _gain_of_last(asked, HOUR / run.seconds),
+        "gain_per_usd": _gain_of_last(asked, 1 / cost.usd) if cost.usd else None,
+        "within_run": within,
+        "seconds": run.seconds * share if within else None,
+        "freed_device_hours": run.device_hours * (1 - share) if within else 0.0,
+        "next_validation": validation_steps(run.steps, share),
+        "freed": _freed(asked, run, cost, share),
     }
+
+
+def _gain_of_last(asked: Question, share: float) -> float | None:
+    """What the last `share` of the run takes off the loss, as a share of it; None for a run that
+    is shorter than that."""
+    if not 0 < share < 1:
+        return None
+    before = _loss(asked, asked.params, asked.tokens * (1 - share))
+    return 1 - _loss(asked, asked.params, asked.tokens) / before
+
+
+def validation_steps(steps: int, stop_share: float) -> list[int]:
+    """Steps to evaluate at: evenly spaced in log compute over the last doublings, with the stop
+    point where it lies inside.
+
+    >>> validation_steps(1000, 2.0)
+    [63, 89, 125, 177, 250, 354, 500, 708, 1000]
+    """
+    count = DOUBLINGS_WATCHED * EVALUATIONS_PER_DOUBLING
+    shares = [2.0 ** ((index - count) / EVALUATIONS_PER_DOUBLING) for index in range(count + 1)]
+    if 0 < stop_share < 1:
+        shares.append(stop_share)
+    return sorted({math.ceil(share * steps) for share in shares})
+
+
+def _freed(asked: Question, run: RunPart, cost: CostPart, share: float) -> dict[str, Any]:
+    """The rest of the run after the stop point, and what that compute would serve better."""
+    left = max(1 - share, 0.0)
+    return {
+        "device_hours": run.device_hours * left,
+        "usd": None if cost.usd is None else cost.usd * left,
+        "use": _uses(asked, share) if 0 < share < 1 else [],
+    }
+
+
+def _uses(asked: Question, share: float) -> list[str]:
+    from planner.scaling.uses import uses_of_rest
+
+    return uses_of_rest(
+        params=asked.params,
+        tokens=asked.tokens * share,
+        rest=(1 - share) / share,
+        law=asked.law,
+        conditions=asked.conditions,
+    )

@@ -118,6 +118,7 @@ class LossPart:
     law: str | None
     reason: str | None
     optimum: dict[str, float] | None  # params and tokens that the same compute would serve best
+    conditions: dict[str, float] = field(default_factory=dict)  # of the law: unique_tokens, experts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,13 +17,13 @@ from planner.scaling.forecast import interval
 from planner.scaling.forms import FloatArray
 from planner.scaling.laws import Law, choose_law, positive
 from planner.scaling.minimum import minimise
+from planner.scaling.two_powers import TRAINING_FLOPS, two_powers
 from planner.scaling.widths import LEVEL
 
 FlopsAt = Callable[[FloatArray], FloatArray]
 Conditions = Mapping[str, float]
 
 SMALLEST, LARGEST = 1e3, 1e18  # parameters: bounds of every search
-TRAINING_FLOPS = 6.0  # per parameter and token: forward 2, backward 4 (arXiv:2001.08361)
 INFERENCE_FLOPS = 2.0  # per parameter and token served
 DRAW_SPAN, DRAW_GRID = 4.0, 81  # in logs of size about the optimum; points of the grid
 BAND_SPAN, BAND_GRID = 7.0, 1401
@@ -79,8 +79,30 @@ def optimum(
         return _published(law, flops)
     given = dict(conditions or {})
     chosen = choose_law(law, given)
-    spend = flops_at or _constant(float(positive("flops", flops or 0.0)))
-    return _least_loss(chosen, spend, given, bounds)
+    if flops_at is not None:
+        return _least_loss(chosen, flops_at, given, _search(chosen, flops_at, given, bounds))
+    budget = float(positive("flops", flops or 0.0))
+    params, tokens = best_split(flops=budget, law=chosen, conditions=given)
+    loss = float(chosen.loss(params, tokens, **given))
+    return _least_loss(chosen, _constant(budget), given, (params, loss))
+
+
+def best_split(
+    *, flops: float, law: Law, conditions: Conditions | None = None
+) -> tuple[float, float]:
+    """(parameters, tokens) of least loss for `flops` of training: the optimum without intervals.
+
+    >>> params, tokens = best_split(flops=5.76e23, law=choose_law(None, {}))
+    >>> f"{params:.3g} {tokens / params:.1f}"
+    '7.22e+10 18.4'
+    """
+    given = dict(conditions or {})
+    budget = float(positive("flops", flops))
+    closed = two_powers(law, given)
+    if closed is not None:
+        return closed.best_split(budget)
+    params, _ = _search(law, _constant(budget), given)
+    return params, budget / (TRAINING_FLOPS * params)
 
 
 def loss_at_sizes(
@@ -111,7 +133,8 @@ def flops_for_loss(
     chosen = choose_law(law, given)
 
     def reached(flops: float) -> float:
-        return _search(chosen, _constant(flops), given)[1]
+        params, tokens = best_split(flops=flops, law=chosen, conditions=given)
+        return float(chosen.loss(params, tokens, **given))
 
     low, high = 1e9, 1e36
     if reached(high) > loss:
@@ -123,9 +146,9 @@ def flops_for_loss(
 
 
 def _least_loss(
-    law: Law, spend: FlopsAt, conditions: dict[str, float], bounds: tuple[float, float]
+    law: Law, spend: FlopsAt, conditions: dict[str, float], found: tuple[float, float]
 ) -> Optimum:
-    params, loss = _search(law, spend, conditions, bounds)
+    params, loss = found
     if not np.isfinite(loss):
         raise PlannerError("budget", "no size", "buys no training at any size; raise it")
     flops = float(spend(np.array(params)))

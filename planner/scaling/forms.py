@@ -117,6 +117,12 @@ def repeated_data(
     return E + A * effective_params**-alpha + B * effective_tokens**-beta
 
 
+def saturated_experts(experts: FloatArray | float, *, E_start: float, E_max: float) -> FloatArray:
+    """Ê, the number of experts as far as it still helps (arXiv:2502.05172)."""
+    inverse = 1 / (experts - 1 + 1 / (1 / E_start - 1 / E_max)) + 1 / E_max
+    return np.asarray(1 / inverse)
+
+
 def joint_moe(
     params: FloatArray,
     tokens: FloatArray,
@@ -138,7 +144,7 @@ def joint_moe(
 
     1/Ê = 1/(E - 1 + 1/(1/E_start - 1/E_max)) + 1/E_max saturates the number of experts E.
     """
-    saturated = 1 / (1 / (experts - 1 + 1 / (1 / E_start - 1 / E_max)) + 1 / E_max)
+    saturated = saturated_experts(experts, E_start=E_start, E_max=E_max)
     log_experts = np.log(saturated)
     size = a * saturated**delta * params ** (alpha + gamma * log_experts)
     data = b * saturated**omega * tokens ** (beta + zeta * log_experts)

@@ -74,7 +74,7 @@ class Law:
         return function(
             positive("params", params),
             positive("tokens", tokens),
-            **self._conditions(conditions),
+            **self.given(conditions),
             **self.constants,
         )
 
@@ -89,7 +89,7 @@ class Law:
             name: values.reshape(-1, *[1] * size.ndim) for name, values in self.draws.items()
         }
         function = FORMS[self.form].function
-        return function(size[None], data[None], **self._conditions(conditions), **columns)
+        return function(size[None], data[None], **self.given(conditions), **columns)
 
     def warnings(self, params: float, tokens: float, **conditions: float | None) -> list[str]:
         """Where this question leaves the law's range, and the law's known traps."""
@@ -111,9 +111,11 @@ class Law:
             )
         return found + list(self.traps)
 
-    def _conditions(self, given: Mapping[str, npt.ArrayLike | None]) -> dict[str, FloatArray]:
+    def given(self, conditions: Mapping[str, npt.ArrayLike | None]) -> dict[str, FloatArray]:
+        """The conditions with the form's defaults where nothing is said. Raises PlannerError for
+        one that the law does not know, needs, or cannot take."""
         form = FORMS[self.form]
-        values = {name: value for name, value in given.items() if value is not None}
+        values = {name: value for name, value in conditions.items() if value is not None}
         for name, value in values.items():
             if name not in form.conditions:
                 raise PlannerError(name, value, f"{self.name} does not know it; {_knows(name)}")

@@ -10,6 +10,7 @@ import numpy as np
 from planner.errors import PlannerError
 from planner.scaling.forms import FloatArray
 from planner.scaling.laws import Law, choose_law, positive
+from planner.scaling.two_powers import two_powers
 
 THRESHOLD = 0.015  # gain of a doubling, as a share of the loss, under which more is not worth it
 
@@ -52,7 +53,9 @@ def marginal_gain(
         share: FloatArray = chosen.loss(params, 2 * at, **given) / chosen.loss(params, at, **given)
         return 1 - share
 
-    stop = _first_below(gain, threshold)
+    closed = two_powers(chosen, given)
+    size = float(positive("params", params))
+    stop = closed.stop_tokens(size, threshold) if closed else _first_below(gain, threshold)
     return Marginal(
         tokens=tokens,
         last_doubling=float(gain(positive("tokens", tokens) / 2)),

@@ -11,12 +11,12 @@ from planner.scaling.allocation import (
     INFERENCE_FLOPS,
     LARGEST,
     SMALLEST,
-    TRAINING_FLOPS,
     Conditions,
 )
 from planner.scaling.forms import FloatArray
 from planner.scaling.laws import Law, choose_law, positive
 from planner.scaling.minimum import minimise
+from planner.scaling.two_powers import TRAINING_FLOPS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planner.quantities import show_count, show_duration
-from planner.scaling.allocation import optimum
+from planner.quantities import show_duration
 from planner.scaling.laws import DEFAULT_LAW, law
 from planner.scaling.stopping.clockwork import Clockwork
 from planner.scaling.stopping.options import StopOptions
-
-_FLOPS_PER_PARAM_AND_TOKEN = 6.0
-_WORTH_TELLING = 0.05  # of the run so far
+from planner.scaling.uses import NOTHING, WORTH_TELLING, uses_by_law
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +44,8 @@ def _uses(
     last: float, total: float, tokens: float | None, hours: float | None, options: StopOptions
 ) -> list[str]:
     share = (total - last) / last
-    if share < _WORTH_TELLING:
-        return ["less than 5 % of the run is left: nothing worth a plan"]
+    if share < WORTH_TELLING:
+        return [NOTHING]
     uses = [f"{share:.2g} times the compute spent so far"]
     if share >= 1.0:
         uses.append(f"{int(share)} more seed(s) of this run, each to the present step")
@@ -59,17 +56,5 @@ def _uses(
             f"another job of the pool for {show_duration(hours * 3600.0)} on the same devices"
         )
     if options.params is not None and tokens is not None:
-        uses.append(_by_the_law(options.params, tokens, share))
+        uses += uses_by_law(options.params, tokens, share, law(DEFAULT_LAW))
     return uses
-
-
-def _by_the_law(params: float, tokens: float, share: float) -> str:
-    """The best new model for the freed compute, and for all of it."""
-    spent = _FLOPS_PER_PARAM_AND_TOKEN * params * tokens
-    best = optimum(flops=spent * share)
-    here = float(law(DEFAULT_LAW).loss(params, tokens))
-    return (
-        f"by {DEFAULT_LAW}, a new model of {show_count(best.params)} parameters on "
-        f"{show_count(best.tokens)} tokens: loss {best.loss:.3f} against {here:.3f} of this model "
-        "on what it has seen, both on that law's data"
-    )

@@ -7,17 +7,17 @@ from dataclasses import dataclass, fields
 from planner.engine.choices import SCHEDULES, TASKS
 from planner.errors import PlannerError, nearest
 from planner.scaling.curves.schedule import SETTLED_SHARE
+from planner.scaling.marginal import THRESHOLD
 
 UNITS = ("doubling", "hour", "usd")
 DIRECTIONS = ("min", "max")
-DEFAULT_THRESHOLD = 0.015
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopOptions:
     """Options of `forerun stop`; None means unknown, or chosen from the log and reported."""
 
-    threshold: float = DEFAULT_THRESHOLD  # relative gain per unit under which a run is not worth it
+    threshold: float = THRESHOLD  # relative gain per unit under which a run is not worth it
     unit: str = "doubling"  # UNITS: whose verdict is the headline
     metric: str | None = None  # a name of the log
     direction: str | None = None  # DIRECTIONS, for a metric that we do not know
