@@ -1,0 +1,97 @@
+"""One candidate as a row of an answer, through the same functions as a single plan."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from planner.engine import choices
+from planner.planning.chosen import chosen_of
+from planner.planning.doubts import evidence_of
+from planner.planning.memory_doubts import memory_doubts
+from planner.planning.outline import Outline, outline
+from planner.planning.plan import verdict_of
+from planner.planning.result import plain
+from planner.planning.scenario import scenario
+from planner.search.points import Point
+from planner.search.precision_cost import extra_tokens
+from planner.search.space import Space
+
+NOT_SAID = ("by_planner", "compared")  # a search decides everything
+
+
+def outline_of(space: Space, point: Point) -> Outline:
+    """A candidate as the outline of a run with nothing left open."""
+    group = space.groups[point.group]
+    return outline(scenario(group.run(point.index, point.mode), model=group.scenario.model))
+
+
+def row_of(space: Space, point: Point, bones: Outline | None = None) -> dict[str, Any]:
+    """A candidate with its step, memory, run, cost, energy and evidence."""
+    bones = bones or outline_of(space, point)
+    low, high = bones.memory_spread.bounds(bones.peak_bytes)
+    chosen = {name: said for name, said in chosen_of(bones).items() if name not in NOT_SAID}
+    chosen["power_limit"] = point.pool.power_limit
+    return {
+        "sku": point.pool.sku,
+        "count": point.pool.count,
+        "price_mode": point.mode,
+        "fits": bones.fits,
+        "verdict": verdict_of(bones.fit_probability),
+        "fit_probability": bones.fit_probability,
+        "chosen": chosen,
+        "step": plain(bones.step),
+        "memory": {
+            "peak_bytes": bones.peak_bytes,
+            "low": low,
+            "high": high,
+            "capacity_bytes": bones.capacity_bytes,
+        },
+        "run": plain(bones.run),
+        "cost": plain(bones.cost),
+        "energy": plain(bones.energy),
+        "penalty": _penalty(space, bones),
+        "evidence": plain(evidence_of(bones.scenario, bones.doubts, _memory_doubts(bones))),
+    }
+
+
+def _memory_doubts(bones: Outline) -> tuple[str, ...]:
+    return memory_doubts(bones.configuration, bones.scenario.stack)
+
+
+def short_row(space: Space, point: Point) -> dict[str, Any]:
+    """A candidate in few words, for lists."""
+    group = space.groups[point.group]
+    values = group.values(point.index)
+    return {
+        "sku": point.pool.sku,
+        "count": point.pool.count,
+        "price_mode": point.mode,
+        "precision": point.pool.precision,
+        "power_limit": point.pool.power_limit,
+        "compile": group.words["compile"],
+        "attention": group.words["attention"],
+        "loss": group.words["loss"],
+        **{name: values[name] for name in ("tp", "pp", "cp", "ep", "dp", "interleave")},
+        "sharding": choices.SHARDINGS[values["sharding"]],
+        "recompute": choices.RECOMPUTES[values["recompute"]],
+        "micro_batch": values["micro_batch"],
+        "accumulation": values["accumulation"],
+        "global_batch": values["global_batch"],
+        "seconds": point.seconds,
+        "usd": point.usd,
+        "kwh": point.kwh,
+        "memory_share": point.ratio,
+        "fits": point.fits,
+        "sure": point.sure,
+    }
+
+
+def _penalty(space: Space, bones: Outline) -> dict[str, Any] | None:
+    """What batch and precision cost in tokens at equal loss; None where both are the usual."""
+    batch = space.lengthened.penalties[bones.configuration.global_batch]
+    found = {
+        "batch": None if batch.factor == 1.0 else asdict(batch),
+        "precision": extra_tokens(bones.scenario, float(bones.run.tokens)),
+    }
+    return found if any(found.values()) else None
