@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     ("plan", "one run: fits, time, cost, energy, loss, intervals, advice"),
+    ("search", "best configurations under constraints, Pareto front"),
+    ("compare", "accelerators ranked for a run"),
     ("model", "what a model is: parameters, FLOPs per token, operation table"),
     ("hardware", "accelerators and prices"),
     ("scaling", "scaling laws: fit to runs, allocate a budget, predict a loss"),
