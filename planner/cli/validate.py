@@ -39,6 +39,8 @@ def run(args: argparse.Namespace) -> int:
     if args.markdown and args.cases:
         remedy = "the report is of the shipped table: leave out the cases file"
         raise PlannerError("--markdown", args.markdown, remedy)
+    if args.markdown:
+        _check_place(Path(args.markdown))
     from planner.fidelity.validate import answer, gather, measure
 
     evidence = gather(args.cases)
@@ -54,17 +56,21 @@ def _steps(bar: Progress) -> Any:
     """Turns `done of total` into steps of the bar; constants already stored need none."""
 
     def advance(done: int, total: int) -> None:
-        bar.advance(doing=f"constants without source {done + 1} of {total}")
+        bar.advance(doing=f"fit {done + 1} of {total}")
 
     return advance
+
+
+def _check_place(path: Path) -> None:
+    """Before a minute of work, whether its result can be written."""
+    if path.is_dir() or not path.parent.is_dir():
+        remedy = "name a file in a folder that exists, as docs/accuracy.md"
+        raise PlannerError("--markdown", str(path), remedy)
 
 
 def _write_report(found: Measurements, path: Path, bar: Progress) -> None:
     from planner.fidelity.report import write_report
 
-    if path.is_dir() or not path.parent.is_dir():
-        remedy = "name a file in a folder that exists, as docs/accuracy.md"
-        raise PlannerError("--markdown", str(path), remedy)
     for written in write_report(found, path, _steps(bar)):
         note(f"wrote {written}")
 

@@ -92,19 +92,25 @@ def step_total(batch: Batch, c: Constants) -> Array:
     return step_seconds(batch, c).total
 
 
-def fit(rows: TimeRows, leave_out: Array | None = None, total: StepTotal = step_total) -> Fitted:
+def fit(
+    rows: TimeRows,
+    leave_out: Array | None = None,
+    total: StepTotal = step_total,
+    start: Constants | None = None,
+) -> Fitted:
     """Constants fitted to every row but those that the mask `leave_out` (n,) marks.
 
-    `total` says what of a step's parts a time holds; ablations leave parts out.
+    `total` says what of a step's parts a time holds; ablations leave parts out. The search starts
+    at the priors, or at `start` where a solution is expected near it.
     """
     from scipy.optimize import least_squares
 
     chosen = _sample(rows, leave_out)
     problem = _Problem(rows=rows, chosen=chosen, total=total)
-    start = np.zeros(len(priors()))
-    steps = np.full(len(start), 1e-4)
+    first = np.zeros(len(priors())) if start is None else problem.logs(start)
+    steps = np.full(len(first), 1e-4)
     found = least_squares(
-        problem.residuals, start, bounds=(-REACH, REACH), diff_step=steps, max_nfev=25
+        problem.residuals, first, bounds=(-REACH, REACH), diff_step=steps, max_nfev=25
     )
     deviations = _deviations(np.asarray(found.jac))
     return Fitted(
@@ -150,6 +156,11 @@ class _Problem:
             for (name, row), ratio in zip(priors().items(), ratios, strict=True)
         }
         return replace(self.base, **values)
+
+    def logs(self, c: Constants) -> Array:
+        """The constants' log ratios to their priors, inside what the search may reach."""
+        ratios = [getattr(c, name) / row.value for name, row in priors().items()]
+        return np.clip(np.log(ratios), -0.99 * REACH, 0.99 * REACH)
 
     def residuals(self, logs: Array) -> Array:
         predicted = self.total(self.batch, self.constants(logs))

@@ -87,7 +87,7 @@ def _impossible_peak(case: Case) -> str | None:
     if memory is None or peak is None or case.oom or peak <= memory * UNIT_SLACK:
         return None
     return (
-        f"peak_mem_gib: {peak / 2**30:.4g}: the accelerator has {memory / 2**30:.4g} GiB;"
+        f"peak_mem_gib: {peak / 2**30:,.0f}: the accelerator has {memory / 2**30:.4g} GiB;"
         " MiB, or of all devices?"
     )
 
