@@ -16,6 +16,7 @@ COMMANDS = (
     ("compare", "accelerators ranked for a run"),
     ("model", "what a model is: parameters, FLOPs per token, operation table"),
     ("hardware", "accelerators and prices"),
+    ("profile", "measure this machine, write a profile"),
     ("scaling", "scaling laws: fit to runs, allocate a budget, predict a loss"),
     ("stop", "when to stop, from a training log"),
     ("batch", "critical batch, accumulation, learning rate"),
