@@ -11,7 +11,7 @@ from planner.fidelity.scores import Row
 
 GIB = 2.0**30
 
-WIDTH, HEIGHT = 940, 470  # pixels
+WIDTH, HEIGHT = 860, 476  # pixels
 TOP, LEFT, SIZE, GAP = 44, 58, 330, 92  # of the panels, pixels
 LEGEND = 6  # sources that get a colour of their own; the rest share one
 COLOURS = ("#2f7fd6", "#e0862f", "#179c6d", "#8b6fd1", "#b55a86", "#3aa5b8")
@@ -133,16 +133,20 @@ def _half(pixels: float) -> float:
 def _legend(colours: dict[str, str]) -> list[str]:
     named = [(name, colour) for name, colour in colours.items() if colour != OTHERS]
     entries = named + ([("others", OTHERS)] if len(named) < len(colours) else [])
-    x, lines = float(LEFT), []
+    x, y = float(LEFT), HEIGHT - 46
+    lines: list[str] = []
     for name, colour in entries:
         label = name.split(" (")[0]
+        width = 30 + 6.4 * len(label)
+        if x + width > WIDTH:
+            x, y = float(LEFT), y + 18
         lines.append(
-            f'<circle cx="{x}" cy="{HEIGHT - 26}" r="4" fill="{colour}"/>'
-            f'<text x="{x + 9}" y="{HEIGHT - 22}">{escape(label)}</text>'
+            f'<circle cx="{x:.1f}" cy="{y - 4}" r="4" fill="{colour}"/>'
+            f'<text x="{x + 9:.1f}" y="{y}">{escape(label)}</text>'
         )
-        x += 30 + 6.4 * len(label)
+        x += width
     lines.append(
-        f'<text x="{LEFT}" y="{HEIGHT - 6}" fill="#555">predicted upwards; dotted: a factor of'
+        f'<text x="{LEFT}" y="{HEIGHT - 8}" fill="#555">predicted upwards; dotted: a factor of'
         f" {BAND:g} off</text>"
     )
     return lines

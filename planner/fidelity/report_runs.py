@@ -14,7 +14,7 @@ from planner.fidelity.scores import score
 from planner.fidelity.whole_run_check import Total
 from planner.planning.intervals import Z80
 
-STALE = "*Measured with an earlier state of the engine; `python -m benchmarks.ablation` measures again.*"
+STALE = "*Measured with an earlier engine; `python -m benchmarks.ablation` measures again.*"
 
 
 def totals_section(numbers: Analyses) -> str:
