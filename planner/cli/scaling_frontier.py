@@ -9,7 +9,13 @@ import numpy as np
 
 from planner.cli.amounts import FLOPS, amount, show_compute
 from planner.cli.output import note, print_json, print_table, warn
-from planner.cli.scaling_options import add_law, conditions_of, law_of
+from planner.cli.scaling_options import (
+    add_budget,
+    add_law,
+    asks_for_money_or_days,
+    conditions_of,
+    law_of,
+)
 from planner.errors import PlannerError
 from planner.quantities import read, show_count, show_percent
 from planner.scaling.allocation import Optimum, optimum
@@ -19,17 +25,28 @@ from planner.scaling.laws import choose_law
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--flops", metavar="C", required=True, help="budget, e.g. 1e21")
-    parser.add_argument("--to", metavar="C", help="up to this budget: best loss against compute")
+    add_budget(parser)
+    parser.add_argument("--to", metavar="C", help="--flops up to this: best loss against compute")
+    for name, about in (("usd", "dollars"), ("days", "days")):
+        parser.add_argument(
+            f"--{name}-range",
+            nargs=2,
+            metavar=("LOW", "HIGH"),
+            help=f"best loss against {about}, from LOW to HIGH",
+        )
     parser.add_argument("--points", metavar="K", default="13", help="rows to print (13)")
     add_law(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    if asks_for_money_or_days(args):
+        from planner.cli.scaling_joined import run_frontier
+
+        return run_frontier(args, points_of(args.points))
     conditions, named = conditions_of(args), law_of(args)
     if isinstance(named, str) and named in allocation_names():
         raise PlannerError("law", named, "splits compute but states no loss; choose another")
-    law, points = choose_law(named, conditions), _points(args.points)
+    law, points = choose_law(named, conditions), points_of(args.points)
     low, high = read(FLOPS, "--flops", args.flops), amount(FLOPS, "--to", args.to)
     best = optimum(flops=low, law=law, conditions=conditions)
     if high is None:
@@ -88,7 +105,8 @@ def _show_budgets(curve: Sequence[BudgetPoint]) -> None:
     print_table("Best loss against compute", columns, rows)
 
 
-def _points(text: str) -> int:
+def points_of(text: str) -> int:
+    """Rows of a curve."""
     if not (text.isascii() and text.isdigit() and 3 <= int(text) <= 1000):
         raise PlannerError("--points", text, "write a whole number from 3 to 1000")
     return int(text)

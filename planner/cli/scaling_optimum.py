@@ -1,4 +1,4 @@
-"""`forerun scaling optimum`: the best split of a compute budget, and what a given plan wastes."""
+"""`forerun scaling optimum`: the best split of a budget, and what a given plan wastes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from typing import Any
 
 from planner.cli.amounts import FLOPS, LOSS, PARAMS, amount, show_compute, tokens
 from planner.cli.output import note, print_json, print_table, warn
-from planner.cli.scaling_options import add_law, conditions_of, counts_phrase, law_of
+from planner.cli.scaling_options import (
+    add_budget,
+    add_law,
+    asks_for_money_or_days,
+    conditions_of,
+    counts_phrase,
+    law_of,
+)
 from planner.errors import PlannerError
 from planner.quantities import read, show_count, show_interval, show_percent
 from planner.scaling.allocation import (
@@ -25,7 +32,7 @@ from planner.scaling.serving import served_optimum
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--flops", metavar="C", required=True, help="training budget, e.g. 1e22")
+    add_budget(parser)
     parser.add_argument("--params", metavar="N", help="a fixed model: what its budget is worth")
     parser.add_argument("--tokens", metavar="D", help="fixed data: what its budget is worth")
     parser.add_argument("--target-loss", metavar="L", help="what the budget leaves for this loss")
@@ -36,6 +43,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if asks_for_money_or_days(args):
+        from planner.cli.scaling_joined import run_optimum
+
+        return run_optimum(args)
     answer = _answer(args)
     if args.json:
         print_json(answer)

@@ -6,12 +6,15 @@ import argparse
 from pathlib import Path
 
 from planner.cli.amounts import NUMBER, PARAMS, amount, tokens
+from planner.errors import PlannerError
 from planner.quantities import TOKENS, read
 from planner.scaling.bootstrap import FittedLaw, bootstrap
 from planner.scaling.conventions import Counted, convert
 from planner.scaling.fit import fit_runs
 from planner.scaling.laws import CONVENTIONS, Law
 from planner.scaling.runs import Runs, read_runs
+
+BUDGETS = ("flops", "usd", "days", "usd_range", "days_range")
 
 
 def add_law(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +27,33 @@ def add_law(parser: argparse.ArgumentParser) -> None:
         "--granularity", metavar="G", help="splits of an expert (krajewski2024-moe)"
     )
     parser.add_argument("--weight-bits", metavar="BITS", help="bits of the weights (kumar2024)")
+
+
+def add_budget(parser: argparse.ArgumentParser) -> None:
+    """RUN.yaml with --usd or --days, or --flops."""
+    parser.add_argument(
+        "run_file",
+        metavar="RUN.yaml",
+        nargs="?",
+        help="the machine, stack and precision whose money or days are spent",
+    )
+    parser.add_argument("--flops", metavar="C", help="budget of ideal compute, e.g. 1e22")
+    parser.add_argument("--usd", metavar="USD", help="budget in dollars, e.g. 50k")
+    parser.add_argument("--days", metavar="D", help="budget in days, e.g. 14 or 12h")
+
+
+def asks_for_money_or_days(args: argparse.Namespace) -> bool:
+    """Whether the budget is money or days; raises PlannerError unless exactly one is given."""
+    given = [name for name in BUDGETS if getattr(args, name, None) is not None]
+    if len(given) != 1:
+        value = " and ".join(f"--{name.replace('_', '-')}" for name in given) or None
+        raise PlannerError("budget", value, "give one of --flops, --usd and --days")
+    if given[0] == "flops" and args.run_file is not None:
+        remedy = "FLOP are the same on every machine: give --usd or --days, or leave it out"
+        raise PlannerError("RUN.yaml", args.run_file, remedy)
+    if given[0] != "flops" and args.run_file is None:
+        raise PlannerError("RUN.yaml", None, "name the run whose machine the budget pays for")
+    return given[0] != "flops"
 
 
 def add_embeddings(parser: argparse.ArgumentParser) -> None:

@@ -122,7 +122,7 @@ def cheapest_for(table: Paces, loss: float) -> Cheapest:
     """The least time or money that reaches `loss`. Raises PlannerError when no size here does."""
     sizes = _grid(table)
     tokens = tokens_for_loss(table.law, sizes, loss, **table.conditions)
-    seconds = np.nan_to_num(seconds_at(table, sizes, tokens), nan=np.inf)
+    seconds = np.fmin(seconds_at(table, sizes, tokens), np.inf)  # nan, which does not fit, is last
     best = int(np.argmin(seconds))
     if not np.isfinite(seconds[best]):
         raise PlannerError("loss", loss, f"no size that fits reaches it under {table.law.name}")
@@ -138,7 +138,7 @@ def served(table: Paces, best: Best, inference_tokens: float) -> Cheapest:
         law=table.law,
         conditions=table.conditions,
     )
-    smallest = min(pace.params for pace in table.table if pace.fits)
+    smallest, _ = _ends(table)
     if found.params < smallest:
         remedy = f"asks for {found.params:.3g} parameters; the smallest planned has {smallest:.3g}"
         raise PlannerError("inference_tokens", inference_tokens, remedy)

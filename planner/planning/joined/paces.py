@@ -23,6 +23,8 @@ from planner.scaling.laws import law as law_named
 
 HOUR, DAY = 3600.0, 86_400.0  # s
 REACH = 12.0  # sizes are planned from the ideal optimum over this to the same times this
+SMALLEST = 1e7  # parameters: below, nothing is trained that a law describes
+FEWEST = 5  # sizes that fit: fewer show no curve
 MOST_SECONDS = 100 * 365 * DAY  # nobody waits longer
 _NOMINAL_TOKENS = 10**12  # of runs that are only asked for their speed
 
@@ -182,6 +184,22 @@ def _opened(each: Scenario, bones: Outline) -> Run:
 def _table(
     run: Run, family: Family, law: Law, ends: tuple[float, float], seconds: float
 ) -> tuple[Pace, ...]:
+    """Every size between the ends; smaller ones too where memory holds few of these."""
+    rows = _rows(run, family, law, ends, seconds)
+    low = ends[0]
+    while sum(row.fits for row in rows) < FEWEST and low > SMALLEST:
+        low, high = low / REACH, low
+        smaller = _rows(run, family, law, (low, high), seconds)
+        known = {row.params for row in rows}
+        rows = [*(row for row in smaller if row.params not in known), *rows]
+    if sum(row.fits for row in rows) < 2:
+        raise PlannerError("hardware.count", run.hardware.count, "no size of this model fits")
+    return tuple(sorted(rows, key=lambda row: row.params))
+
+
+def _rows(
+    run: Run, family: Family, law: Law, ends: tuple[float, float], seconds: float
+) -> list[Pace]:
     rows: list[Pace] = []
     for model in family.members(*ends):
         bones = best_outline(run, model)
@@ -190,14 +208,12 @@ def _table(
             rows.append(pace_of(bones, params=_count(law, model), seconds=seconds, own=own))
         if _hopeless(rows):
             break
-    if not any(row.fits for row in rows):
-        raise PlannerError("hardware.count", run.hardware.count, "no size of this model fits")
-    return tuple(rows)
+    return rows
 
 
 def _hopeless(rows: list[Pace]) -> bool:
     """Whether larger sizes need not be tried: two in a row do not fit."""
-    return len(rows) > 2 and not rows[-1].fits and not rows[-2].fits
+    return len(rows) > 1 and not rows[-1].fits and not rows[-2].fits
 
 
 def settings_words(settings: Mapping[str, Any]) -> str:
