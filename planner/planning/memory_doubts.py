@@ -17,6 +17,7 @@ REASONS = {
     "varied_lengths": "batches of varied length: the longest one decides",
     "math_attention": "attention without a flash kernel",
     "offload": "offload to the host: few published peaks",
+    "full_tuning": "full fine-tuning: what trainers hold beside the states varies",
     "mixture": "mixture of experts: an uneven router loads one device more",
 }
 
@@ -30,6 +31,7 @@ def memory_doubts(configuration: Configuration, stack: Stack) -> tuple[str, ...]
         "varied_lengths": varies(configuration, code),
         "math_attention": configuration.attention == "sdpa-math",
         "offload": configuration.offload != "none",
+        "full_tuning": configuration.task in ("full-ft", "dpo"),
         "mixture": any(block.num_experts for block in configuration.model.blocks),
     }
     return tuple(name for name, applies in found.items() if applies)
