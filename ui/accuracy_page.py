@@ -91,7 +91,7 @@ def result(answer: Mapping[str, Any], words: Words) -> None:
         takeaway=words("accuracy.sources_takeaway", share=show_percent(time["median_ape"])),
         figure=errors_by_source(sources, words),
         table=tables.by_source(time, words),
-        split=(1, 1),
+        split=(2, 3),
     )
     for kind in ("time", "memory"):
         _scatter([row for row in answer["rows"] if row["kind"] == kind], kind, words)

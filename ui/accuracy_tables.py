@@ -21,10 +21,10 @@ def by_source(time: Mapping[str, Any], words: Words) -> Table:
         columns=(
             words("accuracy.source"),
             words("accuracy.n"),
-            words("accuracy.median"),
-            words("accuracy.p90"),
+            words("accuracy.median_short"),
+            words("accuracy.p90_short"),
             words("accuracy.bias"),
-            words("plan.interval"),
+            words("accuracy.coverage_short"),
         ),
         names=("source", "n", "median_ape", "p90_ape", "bias", "coverage80"),
         rows=tuple(rows),
@@ -75,5 +75,5 @@ def within(rows: Sequence[Mapping[str, Any]], factor: float = 1.25) -> float:
     >>> within([{"actual": 1.0, "predicted": 1.2}, {"actual": 2.0, "predicted": 1.0}])
     0.5
     """
-    near = [1 / factor <= row["predicted"] / row["actual"] <= factor for row in rows]
-    return sum(near) / len(near)
+    ratios = [float(row["predicted"] / row["actual"]) for row in rows]
+    return sum(1 / factor <= ratio <= factor for ratio in ratios) / len(ratios)

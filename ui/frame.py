@@ -11,7 +11,7 @@ import streamlit as st
 
 from planner.errors import PlannerError
 from planner.planning.result import Plan
-from ui import scenario, sidebar
+from ui import scenario, sidebar, state
 from ui.answers import answer
 from ui.fields import DEFAULTS
 from ui.scenario import Scenario
@@ -45,7 +45,7 @@ def configure() -> None:
 
 def words() -> Words:
     """The words of the person's language."""
-    sidebar.restore()
+    state.restore()
     return Words(language=st.session_state["lang"])
 
 
@@ -53,11 +53,11 @@ def ask(words: Words) -> None:
     """Draw the scenario's inputs and answer them, for the page to show."""
     drawn = sidebar.Sidebar(words)
     now = drawn.draw()
-    sidebar.publish(now)
+    state.publish(now)
     asked = _answered(now)
     drawn.show(asked.mistakes)
     sidebar.hints(drawn, now, asked.mistakes)
-    for key, value in sidebar.notes():
+    for key, value in state.notes():
         st.warning(words("app.link_wrong", key=key, value=value, default=DEFAULTS[key]))
     st.session_state[_ASKED] = asked
 

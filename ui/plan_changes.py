@@ -11,7 +11,7 @@ import streamlit as st
 from planner.planning.result import Plan
 from planner.quantities import show_bytes
 from planner.quantities import show_count as show_number
-from ui import plan_tables, sidebar
+from ui import plan_tables, state
 from ui.answers import advised
 from ui.charts.advice import tornado
 from ui.scenario import Scenario
@@ -77,7 +77,7 @@ def _buttons(name: str, rows: Sequence[tuple[str, Mapping[str, object]]], words:
             st.button(
                 words("plan.try", change=text),
                 key=f"try_{name}_{index}",
-                on_click=sidebar.apply,
+                on_click=state.apply,
                 args=(changes,),
                 icon=":material/arrow_forward:",
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -12,6 +12,8 @@ from planner.run.flags import run_keys
 from ui import fields, model_source
 from ui.model_source import Source
 from ui.run_file import mapping_of
+
+Reader = Callable[[str, object], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,11 +108,11 @@ def _source(values: Mapping[str, str]) -> Source:
 
 
 @cache
-def _readers() -> dict[str, object]:
+def _readers() -> dict[str, Reader]:
     return {name: key.read for name, _, key in run_keys()} | _layout_readers()
 
 
-def _layout_readers() -> dict[str, object]:
+def _layout_readers() -> dict[str, Reader]:
     from planner.run import Layout
     from planner.run.keys import keys_of
 

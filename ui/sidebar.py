@@ -8,13 +8,10 @@ from typing import Any
 
 import streamlit as st
 
-from planner.errors import PlannerError
-from ui import link, model_source, run_file
-from ui.fields import BY_KEY, DEFAULTS, FIELDS
+from ui import state
+from ui.fields import BY_KEY
 from ui.options import accelerator_label, accelerator_line, networks_of, regions_of
-from ui.text import LANGUAGES, Words, language_of
-
-_LINK, _NOTES = "_link", "_notes"
+from ui.text import LANGUAGES, Words
 
 
 class Sidebar:
@@ -34,7 +31,7 @@ class Sidebar:
             self._batch()
             self._limits()
             self._more()
-        return values()
+        return state.values()
 
     def show(self, mistakes: Mapping[str, str]) -> None:
         """Put each mistake beside its field."""
@@ -105,7 +102,7 @@ class Sidebar:
 
     def _model(self) -> None:
         with self._group("model", open=True):
-            source = self._segments("source", on_change=_start_typing)
+            source = self._segments("source", on_change=state.start_typing)
             if source == "preset":
                 from planner.models import preset_ids
 
@@ -121,10 +118,13 @@ class Sidebar:
             type=["json"],
             key="_upload",
             max_upload_size=1,
-            on_change=_take_upload,
+            on_change=state.take_upload,
         )
         st.text_area(
-            **self._label("config"), height=150, on_change=_tidy_config, persist_state="session"
+            **self._label("config"),
+            height=150,
+            on_change=state.tidy_config,
+            persist_state="session",
         )
         self._slot("config")
 
@@ -212,9 +212,12 @@ class Sidebar:
                 type=["yaml", "yml"],
                 key="_run_file",
                 max_upload_size=1,
-                on_change=_take_run_file,
+                on_change=state.take_run_file,
             )
             self._slot("_run_file")
+            wrong = state.run_file_mistake()
+            if wrong:
+                self.show({"_run_file": wrong})
             st.segmented_control(
                 self.words("app.language"),
                 list(LANGUAGES),
@@ -225,104 +228,9 @@ class Sidebar:
             )
 
 
-def values() -> dict[str, str]:
-    """The values of all fields as they stand."""
-    state = st.session_state
-    return {field.key: str(state.get(field.key) or "") for field in FIELDS}
-
-
-def restore() -> None:
-    """Bring the address and the fields together before the fields are drawn.
-
-    A new session starts from its address, else from the run file the application was started
-    with; later an address that is not the one we wrote comes from the browser's history.
-    """
-    state, params = st.session_state, st.query_params.to_dict()
-    if "lang" not in state:
-        asked = params.get("lang")
-        state["lang"] = asked if asked in LANGUAGES else language_of(st.context.locale)
-    started = _LINK in state
-    if started and (not link.has_scenario(params) or params == state[_LINK]):
-        return
-    if not started and not link.has_scenario(params):
-        _set(run_file.start_values())
-        return
-    found, wrong = link.read(params)
-    state[_NOTES] = wrong
-    _set(found)
-
-
-def publish(now: Mapping[str, str]) -> None:
-    """Write the scenario into the address."""
-    said = link.written(now)
-    language = st.session_state["lang"]
-    if language != language_of(st.context.locale):
-        said["lang"] = language
-    if st.query_params.to_dict() != said:
-        st.query_params.from_dict(said)
-    st.session_state[_LINK] = said
-
-
-def notes() -> list[tuple[str, str]]:
-    """What the address asked for and could not be understood: key and value."""
-    return list(st.session_state.get(_NOTES, ()))
-
-
-def apply(changes: Mapping[str, object]) -> None:
-    """Change the fields as the planner advises: for the callback of a button."""
-    _set(run_file.changed(values(), changes))
-
-
-def _set(found: Mapping[str, str]) -> None:
-    for key, value in found.items():
-        st.session_state[key] = value
-
-
-def _start_typing() -> None:
-    """Typing dimensions starts from those of the preset that was chosen."""
-    state = st.session_state
-    empty = not any(state.get(key) for key in ("layers", "hidden", "heads"))
-    if state["source"] == "dimensions" and empty:
-        from planner.models import load_model, preset_ids
-
-        if state["model"] in preset_ids():
-            _set(model_source.typed_from(load_model(state["model"])))
-
-
-def _take_upload() -> None:
-    file = st.session_state["_upload"]
-    if file is None:
-        return
-    try:
-        st.session_state["config"] = model_source.minified(
-            model_source.text_of_upload(file.getvalue())
-        )
-    except PlannerError as error:
-        st.session_state["config"] = str(error)
-
-
-def _tidy_config() -> None:
-    st.session_state["config"] = model_source.minified(st.session_state["config"])
-
-
-def _take_run_file() -> None:
-    file = st.session_state["_run_file"]
-    if file is None:
-        return
-    from planner.run.yaml_text import parse_yaml
-
-    try:
-        text = model_source.text_of_upload(file.getvalue())
-        _set(run_file.values_from_mapping(parse_yaml(text, file.name)))
-        st.session_state.pop("_run_file_mistake", None)
-    except PlannerError as error:
-        st.session_state["_run_file_mistake"] = str(error)
-
-
 def hints(sidebar: Sidebar, now: Mapping[str, str], mistakes: Mapping[str, str]) -> None:
     """Quiet facts under fields that are right."""
     if "sku" not in mistakes:
         line = accelerator_line(now["sku"], sidebar.words)
         if line:
             sidebar.say("sku", line)
-    assert DEFAULTS

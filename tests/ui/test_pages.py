@@ -15,6 +15,7 @@ from ui.accuracy_page import jobs
 from ui.text import Words
 
 APP = Path(__file__).parents[2] / "app.py"
+EXAMPLE = APP.parent / "examples" / "llama-3-8b.yaml"
 DEFAULT = Run(
     model="llama-3-8b",
     data={"tokens": "1T", "seq_len": 8192},
@@ -174,3 +175,15 @@ def test_the_accuracy_page_shows_the_answer_of_validation() -> None:
     page.run()
     assert not page.exception
     assert figure(page, "time_error") == f"{100 * job.result['time']['median_ape']:.3g} %"
+
+
+def test_a_run_file_is_opened_and_a_wrong_one_is_refused_beside_it() -> None:
+    page = opened()
+    text = EXAMPLE.read_bytes().replace(b"llama-3-8b", b"llama-3.1-8b")
+    page.file_uploader(key="_run_file").set_value(("RUN.yaml", text, "text/yaml")).run()
+    assert page.selectbox(key="model").value == "llama-3.1-8b"
+    assert page.text_input(key="global_batch").value == "1024"
+    wrong = ("RUN.yaml", b"model: !!python/name:os.system", "text/yaml")
+    page.file_uploader(key="_run_file").set_value(wrong).run()
+    assert not page.exception
+    assert "tags are not read" in html(page)

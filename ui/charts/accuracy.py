@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -46,10 +47,25 @@ def against_measured(rows: Sequence[dict[str, Any]], words: Words, *, kind: str)
             ),
         )
     _diagonals(figure, rows, size)
-    framed(figure, height=460)
-    figure.update_xaxes(type="log", title=f"{words('accuracy.measured')}, {unit}")
-    figure.update_yaxes(type="log", title=f"{words('accuracy.predicted')}, {unit}")
+    framed(figure, height=500)
+    figure.update_layout(showlegend=True, legend={"orientation": "h", "y": -0.16, "x": 0})
+    ticks = log_ticks([row[name] / size for row in rows for name in ("actual", "predicted")])
+    figure.update_xaxes(type="log", title=f"{words('accuracy.measured')}, {unit}", **ticks)
+    figure.update_yaxes(type="log", title=f"{words('accuracy.predicted')}, {unit}", **ticks)
     return figure
+
+
+def log_ticks(values: Sequence[float]) -> dict[str, Any]:
+    """Ticks at powers of ten; at 1, 2 and 5 times each where the values span two decades or less.
+
+    >>> log_ticks([0.4, 3000.0])["ticktext"]
+    ['1', '10', '100', '1,000']
+    """
+    first, last = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    steps = (1, 2, 5) if math.log10(max(values) / min(values)) <= 2 else (1,)
+    ticks = [step * 10.0**power for power in range(first, last + 1) for step in steps]
+    inside = [tick for tick in ticks if min(values) <= tick <= max(values)]
+    return {"tickvals": inside, "ticktext": [f"{tick:,.6g}" for tick in inside]}
 
 
 def _diagonals(figure: Figure, rows: Sequence[dict[str, Any]], size: float) -> None:
@@ -61,6 +77,7 @@ def _diagonals(figure: Figure, rows: Sequence[dict[str, Any]], size: float) -> N
             y=[end * factor for end in ends],
             mode="lines",
             line={"color": ACCENT if dash == "solid" else AXIS, "width": 1.2, "dash": dash},
+            showlegend=False,
             hoverinfo="skip",
         )
 
@@ -70,9 +87,9 @@ def errors_by_source(sources: Sequence[tuple[str, float, float]], words: Words) 
     import plotly.graph_objects as go
 
     ordered = sorted(sources, key=lambda row: row[1])
-    names = [name for name, _, _ in ordered]
+    names = [name.partition(" (")[0] for name, _, _ in ordered]
     figure = go.Figure()
-    for name, median, ninety in ordered:
+    for name, (_, median, ninety) in zip(names, ordered, strict=True):
         figure.add_scatter(
             x=[median * 100, ninety * 100],
             y=[name, name],
@@ -98,5 +115,7 @@ def errors_by_source(sources: Sequence[tuple[str, float, float]], words: Words) 
         )
     framed(figure, height=24 * len(names) + 70)
     figure.update_yaxes(autorange="reversed")
-    figure.update_xaxes(ticksuffix=" %", rangemode="tozero", title=words("accuracy.error"))
+    figure.update_xaxes(
+        ticksuffix=" %", rangemode="tozero", nticks=5, tickangle=0, title=words("accuracy.error")
+    )
     return figure
