@@ -24,7 +24,7 @@ import numpy as np
 from planner.engine import constants as constants_module
 from planner.engine.constants import Constants
 from planner.fidelity import leave_one_out
-from planner.fidelity.calibration import COUNTS, calibrated_sigma, trials
+from planner.fidelity.calibration import COUNTS, Trial, calibrated_sigmas, trials
 from planner.fidelity.fit import Fitted, TimeRows, fit, priors, time_rows
 from planner.fidelity.leave_one_out import ACCELERATORS, SOURCES, Found, refit
 from planner.fidelity.scores import Row, mean_of_sources, score, score_by
@@ -167,10 +167,14 @@ def interval_sections(rows: TimeRows, found: Found) -> dict[str, dict[str, float
     return {
         "time": time,
         "run": {"beyond_step": round(runs, 4)},
-        "calibrated": {
-            str(count): round(calibrated_sigma(tried, count), 4) for count in (0, *COUNTS)
-        },
+        "calibrated": {str(count): _narrowing(tried, count) for count in COUNTS},
     }
+
+
+def _narrowing(tried: Sequence[Trial], count: int) -> float:
+    """Factor that calibration with `count` runs leaves of an interval's width."""
+    before, after = calibrated_sigmas(tried, count)
+    return round(after / before, 4)
 
 
 def write_intervals(sections: dict[str, dict[str, float]], path: Path = intervals.FILE) -> None:

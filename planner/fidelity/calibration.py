@@ -25,7 +25,7 @@ from planner.errors import PlannerError
 from planner.fidelity.case import Case
 from planner.fidelity.fit import TimeRows, predict, time_rows
 from planner.fidelity.spreads import LEVEL
-from planner.planning.intervals import Z80
+from planner.planning.intervals import Z80, table
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -198,12 +198,34 @@ def _seed(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 
-def calibrated_sigma(found: Sequence[Trial], count: int) -> float:
-    """Deviation of the logarithm that covers 80 % on average over sources after `count` runs."""
-    mine = [trial for trial in found if trial.count == count]
+def calibrated_sigmas(found: Sequence[Trial], count: int) -> tuple[float, float]:
+    """Deviations of the logarithm that cover 80 % on average over sources, without calibration
+    and after `count` runs, over the same sources."""
+    after = [trial for trial in found if trial.count == count]
+    sources = {trial.source for trial in after}
+    before = [trial for trial in found if trial.count == 0 and trial.source in sources]
+    return _covering(before), _covering(after)
+
+
+def _covering(found: Sequence[Trial]) -> float:
     low, high = 0.0, 3.0
     for _ in range(60):
         middle = (low + high) / 2
-        covered = np.mean([np.mean(np.abs(trial.logs) <= Z80 * middle) for trial in mine])
+        covered = np.mean([np.mean(np.abs(trial.logs) <= Z80 * middle) for trial in found])
         low, high = (middle, high) if covered < LEVEL else (low, middle)
     return float(high)
+
+
+def narrowing(count: int, factors: Mapping[str, float] | None = None) -> float:
+    """Factor on the width of an interval after calibration with `count` runs, at most 1.
+
+    Between the counts that were tried it is interpolated in the logarithm; beyond them it stays.
+    `factors` are those by count, the shipped ones unless given.
+
+    >>> round(narrowing(2, {"1": 0.95, "3": 0.8}), 3)
+    0.862
+    """
+    known = table("calibrated") if factors is None else factors
+    counts = [0, *sorted(int(each) for each in known)]
+    values = [1.0, *(known[str(each)] for each in counts[1:])]
+    return min(1.0, float(np.interp(np.log1p(count), np.log1p(counts), values)))

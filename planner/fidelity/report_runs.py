@@ -8,7 +8,7 @@ import numpy as np
 
 from planner.fidelity.ablation import TOUCHED
 from planner.fidelity.analyses import Analyses
-from planner.fidelity.calibration import COUNTS, DRAWS, FEWEST_LEFT, Trial, calibrated_sigma
+from planner.fidelity.calibration import COUNTS, DRAWS, FEWEST_LEFT, Trial, calibrated_sigmas
 from planner.fidelity.markdown import percent, prose, signed, table
 from planner.fidelity.scores import score
 from planner.fidelity.whole_run_check import Total
@@ -74,21 +74,20 @@ compare along a row, not down a column. *Worst source* is the largest ratio of c
 uncalibrated error. How far to shrink was chosen on these same trials, so that few runs do little
 harm. The interval is the one that holds 80 % on average over sources.
 """
-    counts = [_count(numbers.trials, count) for count in (0, *COUNTS)]
+    counts = [_count(numbers.trials, count) for count in COUNTS]
     return f"## A few runs of your own\n\n{prose(text)}\n\n{table(columns, counts)}"
 
 
 def _count(trials: list[Trial], count: int) -> list[object]:
     mine = [trial for trial in trials if trial.count == count]
-    sigma = calibrated_sigma(trials, count)
-    worst = max(trial.after / trial.before for trial in mine)
+    before, after = (f"×/÷ {math.exp(Z80 * each):.2f}" for each in calibrated_sigmas(trials, count))
     return [
-        count or "none",
+        count,
         len(mine),
         percent(float(np.mean([trial.before for trial in mine]))),
-        percent(float(np.mean([trial.after for trial in mine]))) if count else None,
-        f"{worst:.2f}" if count else None,
-        f"×/÷ {math.exp(Z80 * sigma):.2f}",
+        percent(float(np.mean([trial.after for trial in mine]))),
+        f"{max(trial.after / trial.before for trial in mine):.2f}",
+        f"{before} → {after}",
     ]
 
 

@@ -13,8 +13,9 @@ from planner.fidelity.calibration import (
     COUNTS,
     Factors,
     calibrate,
-    calibrated_sigma,
+    calibrated_sigmas,
     factors_of,
+    narrowing,
     trials,
 )
 from planner.fidelity.case import Case
@@ -74,6 +75,13 @@ def test_without_a_measured_time_there_is_nothing_to_calibrate_by() -> None:
         calibrate([case()])
 
 
+def test_intervals_narrow_with_more_runs_and_never_widen() -> None:
+    factors = {"1": 1.02, "3": 0.9, "10": 0.8}
+    found = [narrowing(count, factors) for count in (0, 1, 3, 5, 10, 1000)]
+    assert found == sorted(found, reverse=True)
+    assert (found[0], found[1], found[-1]) == (1.0, 1.0, 0.8)
+
+
 def test_own_runs_help_on_average_and_harm_no_source(measurements: Measurements) -> None:
     tried = trials(time_rows(measurements.evidence.timed), measurements.left_out)
     for count in COUNTS:
@@ -83,4 +91,5 @@ def test_own_runs_help_on_average_and_harm_no_source(measurements: Measurements)
         assert max(trial.after / trial.before for trial in mine) < 1.1
     five = [trial.after for trial in tried if trial.count == 5]
     assert np.mean(five) < 0.12
-    assert calibrated_sigma(tried, 10) < calibrated_sigma(tried, 0)
+    before, after = calibrated_sigmas(tried, 10)
+    assert after < before
