@@ -10,10 +10,13 @@ from planner.cli.output import note, print_json
 from planner.cli.progress import progress
 from planner.cli.search_options import add_aim, add_restrictions, restrictions_of, weights_of
 from planner.errors import PlannerError
+from planner.quantities import COUNT, read_whole
 from planner.run import add_run_flags, run_from_args
+from planner.search.learned import Trials
 from planner.search.points import Aim
 from planner.search.restrictions import Restrictions
 from planner.search.space import Space, space
+from planner.store.place import default_url
 
 HELP = "the best configuration under memory, deadline and budget, and the Pareto front"
 
@@ -26,6 +29,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also other global batches, up to the critical one, at equal final loss",
     )
+    for flag, metavar, text in (
+        ("--trials", "N", "also search by N trials (Optuna) and compare with the exact answer"),
+        ("--seed", "N", "of the trials (0)"),
+        ("--storage", "URL", "of the study: sqlite:///FILE, postgresql://.. or journal:FILE"),
+        ("--study", "NAME", "of the study; the same name goes on with it"),
+    ):
+        parser.add_argument(flag, metavar=metavar, help=text)
+    parser.add_argument(
+        "--several", action="store_true", help="trials take time, cost and energy apart"
+    )
+    parser.add_argument(
+        "--worker", action="store_true", help="only run trials of the study, beside other workers"
+    )
     parser.add_argument("--save", metavar="FILE", help="write the best as a run file")
     add_run_flags(parser)
 
@@ -33,8 +49,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     limits = _limits(args)
     aim = _aim(args)
+    trials = _trials(args)
     found = space(run_from_args(args), limits)
-    answer = _exhaustive(found, aim)
+    if args.worker:
+        return _worker(args, found, aim, trials)
+    answer = _exhaustive(found, aim, trials)
     _save(args.save, answer)
     if args.json:
         print_json(answer)
@@ -56,11 +75,50 @@ def _aim(args: argparse.Namespace) -> Aim:
     return Aim(by=args.by) if weights is None else Aim(by=args.by, weights=weights)
 
 
-def _exhaustive(found: Space, aim: Aim) -> dict[str, Any]:
+def _trials(args: argparse.Namespace) -> Trials | None:
+    """How to search by trials; None without any."""
+    named = args.study is not None or args.storage is not None or args.worker
+    if args.trials is None:
+        if named or args.several or args.seed is not None:
+            raise PlannerError("--trials", None, "say how many, such as --trials 200")
+        return None
+    return Trials(
+        number=read_whole(COUNT, "--trials", args.trials),
+        seed=0 if args.seed in (None, "0") else read_whole(COUNT, "--seed", args.seed),
+        storage=(args.storage or default_url()) if named else None,
+        name=args.study,
+        several=args.several,
+    )
+
+
+def _exhaustive(found: Space, aim: Aim, trials: Trials | None) -> dict[str, Any]:
+    """The exact answer, and what trials found where they are asked for."""
     from planner.search.exhaustive import searched
 
     with progress("candidates", found.size) as bar:
-        return searched(found, aim, progress=bar.advance).to_json()
+        exact = searched(found, aim, progress=bar.advance)
+    answer = exact.to_json()
+    if trials is None or not exact.scan.complete:
+        return answer | {"study": None}
+    from planner.search.learned import learned
+
+    with progress("trials", trials.number) as bar:
+        return answer | {"study": learned(exact, trials, progress=bar.advance)}
+
+
+def _worker(args: argparse.Namespace, found: Space, aim: Aim, trials: Trials | None) -> int:
+    """Trials of a shared study until it has enough."""
+    from planner.search.learned import learn
+
+    assert trials is not None, "a worker without --trials is refused"
+    with progress("trials", trials.number) as bar:
+        study, done, seconds = learn(found, aim, trials, progress=bar.advance)
+    answer = {"study": study.study_name, "of_this_worker": done, "seconds": seconds}
+    if args.json:
+        print_json(answer)
+    else:
+        print(f"{done} trials of the study {study.study_name} in {seconds:.1f} s")
+    return 0
 
 
 def _save(path: str | None, answer: dict[str, Any]) -> None:

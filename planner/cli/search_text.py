@@ -34,6 +34,8 @@ def show(answer: dict[str, Any]) -> None:
     _candidates("Next best on the same machine", answer["alternatives"])
     _excluded(answer["excluded"])
     print("\n" + _counted(answer["candidates"]))
+    for text in _study(answer["study"]):
+        print(text)
     for text in answer["warnings"]:
         warn(text)
 
@@ -45,6 +47,25 @@ def _counted(counts: dict[str, Any]) -> str:
         f"{counts['evaluated']:,} of {counts['valid']:,} valid candidates evaluated in "
         f"{counts['seconds']:.2g} s{speed}"
     )
+
+
+def _study(study: dict[str, Any] | None) -> Iterator[str]:
+    """What the trials found against the exact answer."""
+    if study is None:
+        return
+    yield ""
+    yield paint(f"By {study['trials']:,} trials of the study {study['name']}", "bold")
+    if study["best"] is None:
+        yield line("best", "no trial fits within the limits", column=12)
+        return
+    yield line("best", _brief(study["best"]), column=12)
+    if study["regret"] is not None:
+        yield line("regret", f"{study['regret']:.2%} behind the exact best", column=12)
+    if study["hypervolume"] is not None:
+        yield line("hypervolume", f"{study['hypervolume']:.1%} of the exact front's", column=12)
+    if study["importance"]:
+        shares = [f"{name} {share:.0%}" for name, share in study["importance"].items()]
+        yield line("importance", ", ".join(shares[:LISTED]), column=12)
 
 
 def _best(answer: dict[str, Any]) -> Iterator[str]:

@@ -1,0 +1,184 @@
+"""A search by trials: Optuna over predictions, compared with the exact answer."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from planner.search.answer import Answer
+from planner.search.encoding import Encoding
+from planner.search.hypervolume import hypervolume
+from planner.search.points import Aim, Point, points
+from planner.search.rows import short_row
+from planner.search.space import Space
+from planner.search.starts import starts
+from planner.search.studies import Setup, open_study, shown, work
+from planner.search.trials import Predicted, constraints, objectives, point_of
+
+if TYPE_CHECKING:
+    from optuna import Study
+    from optuna.trial import FrozenTrial
+
+MARGIN = 1.1  # the reference of the hypervolume, times the worst of the exact front
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trials:
+    """How to search by trials."""
+
+    number: int
+    seed: int = 0
+    storage: str | None = None  # URL; None = in memory
+    name: str | None = None  # of the study; None = by what is searched
+    several: bool = False  # time, cost and energy apart instead of the aim alone
+
+
+def setup_of(space: Space, aim: Aim | None, name: str | None) -> Setup:
+    """The study of a space: the same for every worker that reads the same run and restrictions."""
+    encoding = Encoding(space)
+    about = {
+        "run": space.run.to_mapping(),
+        "coordinates": [[each.name, *map(str, each.values)] for each in encoding.coordinates],
+        "candidates": space.size,
+        "weights": None if aim is None else dict(aim.weights),
+    }
+    made = Setup(
+        name=name or "forerun",
+        about=about,
+        objectives=objectives(space, aim),
+        starts=starts(encoding),
+    )
+    return (
+        made
+        if name
+        else Setup(
+            name=f"forerun-{made.fingerprint}",
+            about=about,
+            objectives=made.objectives,
+            starts=made.starts,
+        )
+    )
+
+
+def learn(
+    space: Space, aim: Aim, wanted: Trials, progress: Callable[[int], None] | None = None
+) -> tuple[Study, int, float]:
+    """The study after its trials, how many of them this process ran, and in how many seconds.
+
+    An interrupt ends it early; what is finished is stored and a later call goes on.
+    """
+    from planner.search.sampler import NeighbourSampler
+    from planner.store.studies import study_storage
+
+    alone = None if wanted.several else aim
+    storage = None if wanted.storage is None else study_storage(wanted.storage)
+    encoding = Encoding(space)
+    sampler = NeighbourSampler(encoding, wanted.seed)
+    study = open_study(setup_of(space, alone, wanted.name), storage, sampler)
+    started, ran = time.perf_counter(), Counted(progress)
+    with contextlib.suppress(KeyboardInterrupt):
+        work(study, Predicted(encoding, alone), wanted.number, progress=ran)
+    return study, ran.number, time.perf_counter() - started
+
+
+class Counted:
+    """Passes progress on and remembers it."""
+
+    def __init__(self, progress: Callable[[int], None] | None) -> None:
+        self.number = 0
+        self._progress = progress
+
+    def __call__(self, more: int) -> None:
+        self.number += more
+        if self._progress:
+            self._progress(more)
+
+
+def learned(
+    exact: Answer, wanted: Trials, progress: Callable[[int], None] | None = None
+) -> dict[str, Any]:
+    """What the trials found, against the exact answer of the same space."""
+    study, done, seconds = learn(exact.space, exact.aim, wanted, progress)
+    space, c = exact.space, exact.constants
+    finished = [trial for trial in study.get_trials(deepcopy=False) if trial.values]
+    feasible = [trial for trial in finished if _keeps(trial)]
+    found = [point_of(space, _candidate(trial), c) for trial in feasible]
+    best = min(found, key=exact.aim.score, default=None)
+    return {
+        "name": study.study_name,
+        "storage": shown(wanted.storage),
+        "objectives": list(objectives(space, None if wanted.several else exact.aim)),
+        "trials": len(finished),
+        "complete": len(finished) >= wanted.number,
+        "of_this_worker": done,
+        "infeasible": len(finished) - len(feasible),
+        "failed": sum(trial.state.name == "FAIL" for trial in study.get_trials(deepcopy=False)),
+        "seconds": seconds,
+        "best": None if best is None else short_row(space, best),
+        "regret": _regret(exact, best),
+        "hypervolume": _share(exact, found),
+        "importance": importance(study),
+    }
+
+
+def _keeps(trial: FrozenTrial) -> bool:
+    return all(value <= 0 for value in trial.constraints.values())
+
+
+def _candidate(trial: FrozenTrial) -> tuple[int, int]:
+    number, index = trial.user_attrs["candidate"]
+    return int(number), int(index)
+
+
+def _regret(exact: Answer, best: Point | None) -> float | None:
+    """How much worse the trials' best is than the exact one, as a share of the aim."""
+    if best is None or exact.best is None:
+        return None
+    mine, other = exact.aim.score(best), exact.aim.score(exact.best)
+    if exact.aim.by == "value":
+        return math.exp(mine - other) - 1
+    return mine / other - 1 if math.isfinite(other) else None
+
+
+def _share(exact: Answer, found: list[Point]) -> float | None:
+    """Hypervolume of the trials' points as a share of that of all pools' best, in logarithms."""
+    names = objectives(exact.space, None)
+    pools = points(exact.space, exact.scan.keepers)
+    kept = [each for each in pools if each.sure and _within(exact.space, each)]
+    if not kept:
+        return None
+    best, mine = ([_vector(each, names) for each in some] for some in (kept, found))
+    reference = tuple(max(column) + math.log(MARGIN) for column in zip(*best, strict=True))
+    whole = hypervolume(best, reference)
+    return hypervolume(mine, reference) / whole if whole else None
+
+
+def _within(space: Space, point: Point) -> bool:
+    return all(value <= 0 for value in constraints(space, point).values())
+
+
+def _vector(point: Point, names: tuple[str, ...]) -> tuple[float, ...]:
+    values = {"time": point.seconds, "cost": point.usd, "energy": point.kwh}
+    return tuple(math.log(float(values[name] or 1.0)) for name in names)
+
+
+def importance(study: Study) -> dict[str, float] | None:
+    """Which parameters decide the first objective (PED-ANOVA, Watanabe et al. 2023)."""
+    import optuna
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = optuna.importance.get_param_importances(
+                study,
+                evaluator=optuna.importance.PedAnovaImportanceEvaluator(),
+                target=lambda trial: trial.values[0],
+            )
+    except (ValueError, RuntimeError):  # too few trials, or all alike
+        return None
+    return {name: float(value) for name, value in found.items()}
