@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import shorten
 from typing import Any
 
 from planner.cli.output import note, print_table, warn
@@ -18,6 +19,7 @@ _SECTIONS = (
     ("questions", "question"),
 )
 _MOST_PROBLEMS = 20
+_LONGEST = 160  # characters of a reason
 
 
 def show(found: dict[str, Any], *, rows: bool) -> None:
@@ -138,7 +140,10 @@ def _amount(row: dict[str, Any], name: str) -> str:
 def _refused(refused: list[dict[str, Any]]) -> None:
     if not refused:
         return
-    rows = [[each["line"], each["id"], each["kind"], each["reason"]] for each in refused]
+    rows = [
+        [each["line"], each["id"], each["kind"], shorten(each["reason"], _LONGEST)]
+        for each in refused
+    ]
     print()
     print_table(
         "Refused (those with a time or a peak count as an error of 100 %)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import hardware_db
-from planner.engine.formats import MATMUL
+from planner.engine.formats import ATTENTION, MATMUL
 from planner.fidelity.case import Case, Refusal
 from planner.models import flops_per_token
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 RULE_OF_THUMB = 0.4  # of the dense peak: the usual guess where nothing else is known
 SLOWEST = 1e-3  # of the peak: below, a unit is more likely wrong than a run that slow
+LONGEST_STEP = 30 * 86_400.0  # s
 UNIT_SLACK = 1.08  # a peak in GB under a column of GiB is a slip, not an impossibility
 FROZEN_SHARE = 2 / 3  # of the FLOPs where frozen weights need no gradient
 
@@ -65,13 +66,28 @@ def stated_seconds(case: Case) -> float | None:
 
 
 def impossible(case: Case) -> str | None:
-    """Why no machine can have shown that time or peak. None where it can."""
-    return _impossible_time(case) or _impossible_peak(case)
+    """Why no machine can have shown that time or peak, or cannot be asked. None where it can."""
+    return _unknown_rate(case) or _impossible_time(case) or _impossible_peak(case)
+
+
+def _unknown_rate(case: Case) -> str | None:
+    """An accelerator whose rate in that format nobody states predicts nothing."""
+    each = case.configuration
+    part = hardware_db.accelerator(each.sku)
+    needed = {MATMUL[each.precision], ATTENTION[each.precision]}
+    missing = sorted(name for name in needed if part.peak(name) is None)
+    if missing:
+        return f"precision: {each.precision!r}: {each.sku} has no stated rate in {missing[0]}"
+    if part.memory_bandwidth is None:
+        return f"sku_id: {each.sku!r}: no stated memory bandwidth"
+    return None
 
 
 def _impossible_time(case: Case) -> str | None:
     if case.actual_seconds is None:
         return None
+    if case.actual_seconds > LONGEST_STEP:
+        return f"step_time_s: {case.actual_seconds:.4g}: no step takes a month; is it in seconds?"
     used = _least_utilisation(case.configuration, case.actual_seconds)
     if used is None or used <= 1:
         return None

@@ -166,6 +166,14 @@ BAD = {
         {"n_gpus": "1", "layers": "200", "hidden": "12288", "step_time_s": "900"},
         "cannot hold",
     ),
+    "format": ({"precision": "fp8"}, "a100-sxm4-80gb has no stated rate in fp8"),
+    "cpu": ({"sku_id": "epyc-7763"}, "has no stated rate in bf16"),
+    "layers": ({"layers": "100000000"}, "num_hidden_layers"),
+    "month": ({"step_time_s": "1e300"}, "no step takes a month"),
+    "negative": ({"step_time_s": "-1"}, "positive"),
+    "nan": ({"step_time_s": "nan"}, "positive finite"),
+    "degree": ({"tp": "3"}, "tp"),
+    "word": ({"precision": "bf17"}, "bf16"),
     "experts": ({"n_experts": "64", "top_k": "8", "ffn_hidden": ""}, "ffn_hidden"),
 }
 
