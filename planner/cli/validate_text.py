@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from textwrap import shorten
 from typing import Any
 
 from planner.cli.output import note, print_table, warn
@@ -140,16 +139,18 @@ def _amount(row: dict[str, Any], name: str) -> str:
 def _refused(refused: list[dict[str, Any]]) -> None:
     if not refused:
         return
-    rows = [
-        [each["line"], each["id"], each["kind"], shorten(each["reason"], _LONGEST)]
-        for each in refused
-    ]
+    rows = [[each["line"], each["id"], each["kind"], _cut(each["reason"])] for each in refused]
     print()
     print_table(
         "Refused (those with a time or a peak count as an error of 100 %)",
         ["line", "row", "kind", "reason"],
         rows,
     )
+
+
+def _cut(text: str) -> str:
+    """Both ends of a text that somebody filled with digits."""
+    return text if len(text) <= _LONGEST else f"{text[:90]} … {text[-60:]}"
 
 
 def _problems(problems: list[dict[str, Any]]) -> None:
