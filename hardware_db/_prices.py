@@ -106,7 +106,7 @@ def price_for(
     found = [
         price
         for price in prices(sku, provider, mode)
-        if region is None or price.region in ("any", region.strip().lower())
+        if region is None or price.region.lower() in ("any", region.strip().lower())
     ]
     sized = [price for name in _names(found) for price in _sized(found, name, devices)]
     return min(sized, key=_preference, default=None)

@@ -71,7 +71,7 @@ def test_the_step_holds_the_tokens_that_the_published_rate_implies(
 
 def test_both_mosaicml_tables_are_one_group(by_id: dict[str, Case]) -> None:
     assert by_id["llmfoundry-0001"].group == by_id["mosaicex-0001"].group == "mosaicml"
-    assert by_id["llmfoundry-0001"].traits.flash == "fa2"
+    assert by_id["llmfoundry-0001"].traits.flash == "fa1"
     assert by_id["mosaicex-0001"].traits.flash == "fa1"
 
 
