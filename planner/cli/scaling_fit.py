@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         seed=_whole_number("--seed", args.seed),
     )
     found = outliers(fit)
-    answer = _answer(fitted, forms, found, dropped) | {"forecast": _forecast(args, fitted)}
+    answer = answer_of(fitted, forms, found, dropped) | {"forecast": _forecast(args, fitted)}
     if args.json:
         print_json(answer)
     else:
@@ -61,9 +61,10 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _answer(
+def answer_of(
     fitted: FittedLaw, forms: Sequence[HoldOut], found: Sequence[Outlier], dropped: int
 ) -> dict[str, Any]:
+    """The fit as the JSON that other programs rely on, without a forecast."""
     fit = fitted.fit
     return {
         "law": fit.surface.form,

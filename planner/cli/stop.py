@@ -83,7 +83,7 @@ def _add_money(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    report = stop_report(read_log(args.log), _options(args))
+    report = stop_report(read_log(args.log), options_of(args))
     if args.json:
         print_json(stop_answer(report))
         return 0
@@ -95,7 +95,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _options(args: argparse.Namespace) -> StopOptions:
+def options_of(args: argparse.Namespace) -> StopOptions:
+    """The options as typed; raises PlannerError naming the flag at fault."""
+
     def number(name: str, default: float) -> float:
         given = amount(NUMBER, f"--{name}", getattr(args, name.replace("-", "_")))
         return default if given is None else given
