@@ -24,7 +24,7 @@ import numpy as np
 from planner.engine import constants as constants_module
 from planner.engine.constants import Constants
 from planner.fidelity import leave_one_out
-from planner.fidelity.calibration import COUNTS, Trial, calibrated_sigmas, trials
+from planner.fidelity.calibration import COUNTS, trials, width_factor
 from planner.fidelity.fit import Fitted, TimeRows, fit, priors, time_rows
 from planner.fidelity.leave_one_out import ACCELERATORS, SOURCES, Found, refit
 from planner.fidelity.scores import Row, mean_of_sources, score, score_by
@@ -159,7 +159,7 @@ def deviations_of(found: Refit) -> dict[str, float]:
 
 
 def interval_sections(rows: TimeRows, found: Found) -> dict[str, dict[str, float]]:
-    """Deviations of step times, of whole runs beyond them, and after calibration."""
+    """Deviations of step times and of whole runs beyond them; factors of own runs' scatter."""
     predicted, doubts = left_out_predictions(rows, found)
     time = fit_spreads(np.log(predicted / rows.actual), doubts, rows.groups, ASSUMED)
     runs = run_spread(*total_logs(load_whole_runs(), found, time))
@@ -167,14 +167,8 @@ def interval_sections(rows: TimeRows, found: Found) -> dict[str, dict[str, float
     return {
         "time": time,
         "run": {"beyond_step": round(runs, 4)},
-        "calibrated": {str(count): _narrowing(tried, count) for count in COUNTS},
+        "calibrated": {str(count): round(width_factor(tried, count), 4) for count in COUNTS},
     }
-
-
-def _narrowing(tried: Sequence[Trial], count: int) -> float:
-    """Factor that calibration with `count` runs leaves of an interval's width."""
-    before, after = calibrated_sigmas(tried, count)
-    return round(after / before, 4)
 
 
 def write_intervals(sections: dict[str, dict[str, float]], path: Path = intervals.FILE) -> None:

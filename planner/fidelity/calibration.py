@@ -5,8 +5,9 @@ and on the rate of flash attention (`attention`). With r_i the logarithms of mea
 predicted at given factors, the most likely ones minimise
     (FREEDOM + k) / 2 · log(FREEDOM · NOISE² + Σ r_i²) + Σ (log factor / spread)² / 2,
 the noise between one source's runs being unknown and judged from the k runs themselves (Student's
-t): runs that agree with each other move the constants, runs that do not leave them alone. The
-spreads are small because sources that were left out showed that wider ones overfit few runs.
+t): runs that agree with each other move the constants and narrow the interval, runs that do not
+leave the constants alone and widen it. The spreads are small because sources that were left out
+showed that wider ones overfit few runs.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 NOISE = 0.15  # deviation of the logarithm between runs of one source, before they are seen
 FREEDOM = 2.0  # runs that the guess of the noise is worth
+WILD = 0.5  # largest logarithm that one run may add to the scatter
 SCALE = 0.05  # deviation of the logarithm of a source's own scale
 HOST = 0.04  # of its hosts' speed, beyond the scale
 ATTENTION = 0.05  # of its attention kernels, beyond the scale
@@ -62,6 +64,15 @@ class Factors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """Constants after calibration and what to expect of further runs."""
+
+    constants: Constants
+    count: int  # runs that calibrated
+    sigma: float  # deviation of the logarithm of further step times
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """What a number of runs brings on one source: errors of its other rows, fractions.
 
@@ -73,6 +84,7 @@ class Trial:
     before: float  # median error without calibration
     after: float  # median error with it, mean over the draws
     logs: Array  # log(predicted / actual) of the rows that remained, all draws
+    scatters: Array  # of each of these, deviation by the runs that calibrated; 1 for none
 
 
 def calibrate(cases: Sequence[Case], base: Constants | None = None) -> Constants:
@@ -80,11 +92,36 @@ def calibrate(cases: Sequence[Case], base: Constants | None = None) -> Constants
 
     Cases without a step time are passed over. Raises PlannerError when none has one.
     """
+    return calibration(cases, base).constants
+
+
+def calibration(cases: Sequence[Case], base: Constants | None = None) -> Calibration:
+    """As `calibrate`, with how far further runs are from what the constants then say."""
     timed = [case for case in cases if case.actual_seconds is not None]
     if not timed:
         raise PlannerError("cases", len(cases), "calibration needs at least one measured step time")
     start = constants() if base is None else base
-    return factors_of(_residuals(time_rows(timed), start)).applied(start)
+    residuals = _residuals(time_rows(timed), start)
+    node, scale = _best(residuals)
+    scatter = _scatter(residuals[node] - scale)
+    return Calibration(
+        constants=factors_of(residuals).applied(start),
+        count=len(timed),
+        sigma=scatter * _factor(len(timed), table("calibrated")),
+    )
+
+
+def _scatter(left: Array) -> float:
+    """Deviation between runs of one source, by the runs and by what is usual."""
+    squares = np.sum(np.minimum(np.abs(left), WILD) ** 2)
+    return float(np.sqrt((FREEDOM * NOISE**2 + squares) / (FREEDOM + len(left))))
+
+
+def _factor(count: int, factors: Mapping[str, float]) -> float:
+    """Of the scatter, at which intervals hold; between the counts that were tried, by logarithm."""
+    counts = sorted(int(each) for each in factors)
+    values = [factors[str(each)] for each in counts]
+    return float(np.interp(np.log(count), np.log(counts), values))
 
 
 def factors_of(residuals: Array) -> Factors:
@@ -165,13 +202,20 @@ def _only(rows: TimeRows, index: Array) -> TimeRows:
 def _untouched(source: str, residuals: Array) -> Trial:
     plain = residuals[_grid().index((0.0, 0.0))]
     error = _median_error(plain)
-    return Trial(source=source, count=0, before=error, after=error, logs=-plain)
+    return Trial(
+        source=source,
+        count=0,
+        before=error,
+        after=error,
+        logs=-plain,
+        scatters=np.ones(len(plain)),
+    )
 
 
 def _trial(source: str, count: int, residuals: Array) -> Trial:
     middle = _grid().index((0.0, 0.0))
     draw = np.random.default_rng(_seed(f"{source} {count}"))
-    before, after, logs = [], [], []
+    before, after, logs, scatters = [], [], [], []
     for _ in range(DRAWS):
         chosen = draw.choice(residuals.shape[1], size=count, replace=False)
         rest = np.setdiff1d(np.arange(residuals.shape[1]), chosen)
@@ -180,12 +224,14 @@ def _trial(source: str, count: int, residuals: Array) -> Trial:
         before.append(_median_error(residuals[middle, rest]))
         after.append(_median_error(calibrated))
         logs.append(-calibrated)
+        scatters.append(np.full(len(rest), _scatter(residuals[node, chosen] - scale)))
     return Trial(
         source=source,
         count=count,
         before=float(np.mean(before)),
         after=float(np.mean(after)),
         logs=np.concatenate(logs),
+        scatters=np.concatenate(scatters),
     )
 
 
@@ -198,34 +244,28 @@ def _seed(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 
-def calibrated_sigmas(found: Sequence[Trial], count: int) -> tuple[float, float]:
-    """Deviations of the logarithm that cover 80 % on average over sources, without calibration
-    and after `count` runs, over the same sources."""
+def width_factor(found: Sequence[Trial], count: int) -> float:
+    """Factor of the scatter at which intervals after `count` runs hold 80 % of a source's other
+    rows, on average over sources. For 0 runs, where the scatter is 1, the deviation itself."""
+    return _covering([trial for trial in found if trial.count == count])
+
+
+def widths(found: Sequence[Trial], count: int) -> tuple[float, dict[str, float]]:
+    """Deviation of the logarithm that holds 80 % without calibration, the same for every source,
+    and each source's typical one after `count` runs."""
     after = [trial for trial in found if trial.count == count]
     sources = {trial.source for trial in after}
     before = [trial for trial in found if trial.count == 0 and trial.source in sources]
-    return _covering(before), _covering(after)
+    factor = _covering(after)
+    typical = {trial.source: float(np.median(trial.scatters)) * factor for trial in after}
+    return _covering(before), typical
 
 
 def _covering(found: Sequence[Trial]) -> float:
-    low, high = 0.0, 3.0
+    low, high = 0.0, 20.0
     for _ in range(60):
         middle = (low + high) / 2
-        covered = np.mean([np.mean(np.abs(trial.logs) <= Z80 * middle) for trial in found])
+        inside = [np.abs(trial.logs) <= Z80 * middle * trial.scatters for trial in found]
+        covered = np.mean([np.mean(each) for each in inside])
         low, high = (middle, high) if covered < LEVEL else (low, middle)
     return float(high)
-
-
-def narrowing(count: int, factors: Mapping[str, float] | None = None) -> float:
-    """Factor on the width of an interval after calibration with `count` runs, at most 1.
-
-    Between the counts that were tried it is interpolated in the logarithm; beyond them it stays.
-    `factors` are those by count, the shipped ones unless given.
-
-    >>> round(narrowing(2, {"1": 0.95, "3": 0.8}), 3)
-    0.862
-    """
-    known = table("calibrated") if factors is None else factors
-    counts = [0, *sorted(int(each) for each in known)]
-    values = [1.0, *(known[str(each)] for each in counts[1:])]
-    return min(1.0, float(np.interp(np.log1p(count), np.log1p(counts), values)))

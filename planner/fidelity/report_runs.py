@@ -8,7 +8,7 @@ import numpy as np
 
 from planner.fidelity.ablation import TOUCHED
 from planner.fidelity.analyses import Analyses
-from planner.fidelity.calibration import COUNTS, DRAWS, FEWEST_LEFT, Trial, calibrated_sigmas
+from planner.fidelity.calibration import COUNTS, DRAWS, FEWEST_LEFT, Trial, widths
 from planner.fidelity.markdown import percent, prose, signed, table
 from planner.fidelity.scores import score
 from planner.fidelity.whole_run_check import Total
@@ -63,7 +63,8 @@ def calibration_section(numbers: Analyses) -> str:
         "without",
         "calibrated",
         "worst source",
-        "80 % of the rest within",
+        "80 % without",
+        "80 % calibrated",
     ]
     text = f"""
 A source's constants are left out, then moved by some of its own runs, drawn at random ({DRAWS}
@@ -72,7 +73,9 @@ the host's work, on the rate of attention (`planner/fidelity/calibration.py`). F
 over sources of the median error; a source takes part where {FEWEST_LEFT} rows or more remain, so
 compare along a row, not down a column. *Worst source* is the largest ratio of calibrated to
 uncalibrated error. How far to shrink was chosen on these same trials, so that few runs do little
-harm. The interval is the one that holds 80 % on average over sources.
+harm. The intervals are those that hold 80 % on average over sources; after calibration they
+follow how well the own runs agree with each other, so that a source of like runs gets a narrow one
+and a source of unlike runs a wide one (the narrowest to the widest source is shown).
 """
     counts = [_count(numbers.trials, count) for count in COUNTS]
     return f"## A few runs of your own\n\n{prose(text)}\n\n{table(columns, counts)}"
@@ -80,15 +83,24 @@ harm. The interval is the one that holds 80 % on average over sources.
 
 def _count(trials: list[Trial], count: int) -> list[object]:
     mine = [trial for trial in trials if trial.count == count]
-    before, after = (f"×/÷ {math.exp(Z80 * each):.2f}" for each in calibrated_sigmas(trials, count))
+    before, after = widths(trials, count)
     return [
         count,
         len(mine),
         percent(float(np.mean([trial.before for trial in mine]))),
         percent(float(np.mean([trial.after for trial in mine]))),
         f"{max(trial.after / trial.before for trial in mine):.2f}",
-        f"{before} → {after}",
+        _band(before),
+        f"{_band(min(after.values()))} to {max(_factors(after)):.2f}",
     ]
+
+
+def _band(sigma: float) -> str:
+    return f"×/÷ {math.exp(Z80 * sigma):.2f}"
+
+
+def _factors(sigmas: dict[str, float]) -> list[float]:
+    return [math.exp(Z80 * each) for each in sigmas.values()]
 
 
 def ablation_section(numbers: Analyses) -> str:

@@ -13,10 +13,10 @@ from planner.fidelity.calibration import (
     COUNTS,
     Factors,
     calibrate,
-    calibrated_sigmas,
+    calibration,
     factors_of,
-    narrowing,
     trials,
+    widths,
 )
 from planner.fidelity.case import Case
 from planner.fidelity.fit import predict, time_rows
@@ -75,11 +75,15 @@ def test_without_a_measured_time_there_is_nothing_to_calibrate_by() -> None:
         calibrate([case()])
 
 
-def test_intervals_narrow_with_more_runs_and_never_widen() -> None:
-    factors = {"1": 1.02, "3": 0.9, "10": 0.8}
-    found = [narrowing(count, factors) for count in (0, 1, 3, 5, 10, 1000)]
-    assert found == sorted(found, reverse=True)
-    assert (found[0], found[1], found[-1]) == (1.0, 1.0, 0.8)
+def test_runs_that_agree_narrow_the_interval_and_runs_that_scatter_widen_it() -> None:
+    like = runs(1.1, 8)
+    unlike = [
+        replace(each, actual_seconds=(each.actual_seconds or 0) * (2 if number % 2 else 0.5))
+        for number, each in enumerate(like)
+    ]
+    one, eight, wild = (calibration(each).sigma for each in (like[:1], like, unlike))
+    assert eight < one < wild
+    assert calibration(like).count == 8
 
 
 def test_own_runs_help_on_average_and_harm_no_source(measurements: Measurements) -> None:
@@ -91,5 +95,5 @@ def test_own_runs_help_on_average_and_harm_no_source(measurements: Measurements)
         assert max(trial.after / trial.before for trial in mine) < 1.1
     five = [trial.after for trial in tried if trial.count == 5]
     assert np.mean(five) < 0.12
-    before, after = calibrated_sigmas(tried, 10)
-    assert after < before
+    before, after = widths(tried, 10)
+    assert min(after.values()) < 0.75 * before
