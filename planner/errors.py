@@ -18,12 +18,14 @@ class PlannerError(ValueError):
         self.value = value
         self.remedy = remedy
         shown = "nothing given" if value is None else repr(value)
-        if len(shown) > 80:
-            shown = shown[:77] + "..."
-        super().__init__(f"{field}: {shown}: {remedy}")
+        super().__init__(f"{_cut(field, 240)}: {_cut(shown, 80)}: {remedy}")
 
     def __reduce__(self) -> tuple[type, tuple[str, object, str]]:
         return type(self), (self.field, self.value, self.remedy)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def nearest(word: str, words: Iterable[str], *, count: int = 3) -> list[str]:

@@ -16,7 +16,8 @@ def mapping_from_yaml(path: str | Path) -> dict[str, Any]:
 
     mapping = read_yaml(path)
     folder = Path(path).parent
-    if looks_like_path(mapping.get("model"), folder):
+    model = mapping.get("model")
+    if not is_nothing(model) and looks_like_path(model, folder):
         mapping["model"] = str(folder / mapping["model"])
     for section, name in (("data", "lengths"), ("hardware", "profile")):
         part = mapping.get(section)

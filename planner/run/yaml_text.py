@@ -52,6 +52,8 @@ def parse_yaml(text: str, name: str = "run file") -> dict[str, Any]:
         raise _wrong(error, text, name) from None
     except yaml.YAMLError as error:
         raise PlannerError(name, text[:40], f"not YAML: {_first_line(error)}") from None
+    except (ValueError, OverflowError):  # of an escape that no character has, as \U00110000
+        raise PlannerError(name, text[:40], "not YAML: an escape names no character") from None
     if not isinstance(value, dict):
         raise PlannerError(name, text[:40], "write a mapping of keys such as model, data, hardware")
     return value
@@ -103,6 +105,8 @@ def _mapping(node: yaml.MappingNode) -> dict[str, Any]:
         if not isinstance(key_node, yaml.ScalarNode):
             _refuse(key_node.start_mark, "a key must be a word")
         key = _value(key_node)
+        if not key.strip() or not key.isprintable():
+            _refuse(key_node.start_mark, "a key must be a word")
         if key in found:
             _refuse(key_node.start_mark, f"the key {key} is given twice: keep one")
         found[key] = _value(value_node)
