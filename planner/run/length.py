@@ -28,9 +28,7 @@ class RunLength:
         return self.steps * accumulation
 
 
-def run_length(
-    data: Data, *, seq_len: int | Fraction, global_batch: int | Fraction
-) -> RunLength:
+def run_length(data: Data, *, seq_len: int | Fraction, global_batch: int | Fraction) -> RunLength:
     """Steps that `data` takes at `global_batch` sequences of `seq_len` tokens per step.
 
     Both may be means, as fractions: of real lengths, and of the samples in packed rows.

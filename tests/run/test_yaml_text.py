@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.errors import PlannerError
+from planner.run import Run
 from planner.run.yaml_text import MOST_BYTES, parse_yaml, read_yaml
 
 BOMB = "a: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\nd: [*c,*c]\n"
@@ -38,6 +39,10 @@ def test_every_scalar_stays_as_it_was_written() -> None:
         ("a: 'open", "line 1"),
         ("a: b\n---\nc: d", "another document"),
         ("a: \x07", "not YAML"),
+        ('a: "\\U00110000"', "escape names no character"),
+        ('a: "\\UFFFFFFFF"', "escape names no character"),
+        ('"": b', "a key must be a word"),
+        ('"\\e[31m": b', "a key must be a word"),
         ("", "write a mapping"),
         ("- a\n- b", "write a mapping"),
         ("just words", "write a mapping"),
@@ -75,6 +80,20 @@ def test_a_byte_order_mark_and_unicode_are_read(tmp_path: Path) -> None:
     path = tmp_path / "run.yaml"
     path.write_bytes("model: 模型☃".encode("utf-8-sig"))
     assert read_yaml(path) == {"model": "模型☃"}
+
+
+@pytest.mark.parametrize("length", [900, 5000])
+def test_a_long_key_is_refused_in_a_line_one_can_read(length: int) -> None:
+    with pytest.raises(PlannerError, match="unknown key") as caught:
+        Run.from_mapping(parse_yaml(f"? {'k' * length}\n: 3\n"))
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("said", ["", "''", "~", "null", '" "'])
+def test_a_model_left_empty_is_not_said(tmp_path: Path, said: str) -> None:
+    path = tmp_path / "run.yaml"
+    path.write_text(f"model: {said}\n", encoding="utf-8")
+    assert Run.from_yaml(path).model is None
 
 
 def test_the_largest_file_is_read_quickly() -> None:
