@@ -74,7 +74,8 @@ def _budget(plan: Plan, words: Words) -> float | None:
 def usual_amount(plan: Plan, unit: str) -> str:
     """What the planned run itself takes, written as a person would; "" where it is unknown."""
     if unit == "usd":
-        return "" if plan.cost.usd is None else f"{plan.cost.usd:.4g}"
+        usd = plan.cost.usd
+        return "" if usd is None else f"{usd:,.0f}" if usd >= 100 else f"{usd:.3g}"
     if unit == "days":
         return f"{plan.run.seconds / DAY:.4g}"
     return f"{6 * plan.model.params_active * plan.run.tokens:.3g}"

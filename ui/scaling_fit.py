@@ -57,6 +57,7 @@ def fitted(csv: bytes) -> dict[str, Any]:
 def draw(csv: bytes | None, words: Words) -> None:
     """The section: the answer about the uploaded runs, or how to give some."""
     if csv is None:
+        st.subheader(words("scaling.upload"), anchor="fit")
         st.html(f'<p class="fr-take">{escape(words("scaling.fit_lead"))}</p>')
         st.code(_EXAMPLE, language=None)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from argparse import Namespace
 from collections.abc import Mapping
 from html import escape
@@ -38,7 +39,22 @@ _EXAMPLES = {
     "params": "124M",
     "worth": "500",
 }
+_FIELDS = (*TYPED, "schedule", "direction", "metric", "task", "threshold", "unit")
 _UNASKED = ("unit_hours", "unit_usd", "validations", "final_ratio", "epochs", "eval_seconds")
+
+
+def in_words(text: str, words: Words) -> str:
+    """A message of the planner with the fields of this page for the command's options.
+
+    >>> in_words("no price: say --usd-per-hour", Words(language="en"))
+    'no price: say “Price of the job, USD an hour”'
+    """
+
+    def field(found: re.Match[str]) -> str:
+        name = found[1].replace("-", "_")
+        return f"“{words(f'stop.{name}')}”" if name in _FIELDS else found[0]
+
+    return re.sub(r"--([a-z]+(?:-[a-z]+)*)", field, text)
 
 
 def log(words: Words) -> TrainingLog | None:
@@ -82,13 +98,14 @@ def options(read: TrainingLog, words: Words) -> StopOptions | None:
     try:
         return options_of(Namespace(**asked))
     except PlannerError as error:
-        _mistake(error, slots)
+        _mistake(error, slots, words)
         return None
 
 
-def _mistake(error: PlannerError, slots: Mapping[str, Any]) -> None:
+def _mistake(error: PlannerError, slots: Mapping[str, Any], words: Words) -> None:
     name = error.field.lstrip("-").replace("-", "_")
-    text = str(error).removeprefix(f"{error.field}: ") if name in slots else str(error)
+    said = str(error).removeprefix(f"{error.field}: ") if name in slots else str(error)
+    text = in_words(said, words)
     slot = slots.get(name, st)
     slot.html(f'<div class="fr-mistake" role="alert">{escape(text)}</div>')
 

@@ -58,7 +58,10 @@ def _plain(text: object, folder: str) -> str:
 
 def log_of_path(path: str) -> TrainingLog:
     """The log at a path. Raises PlannerError for what is neither a file nor a folder."""
-    found = Path(path.strip()).expanduser()
+    try:
+        found = Path(path.strip()).expanduser()
+    except RuntimeError:  # the home of nobody
+        raise PlannerError("log", path, "no such file or folder") from None
     if not (found.is_file() or found.is_dir()):
         raise PlannerError("log", path, "no such file or folder")
     return _read(str(found), _version(found))

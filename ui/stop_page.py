@@ -16,6 +16,7 @@ from ui import stop_tables as tables
 from ui.charts.stop import curve_figure, gain_figure
 from ui.headline import Card, card_html
 from ui.show import section
+from ui.stop_controls import in_words
 from ui.text import Words
 
 _LOOKS = {  # verdict to the look of its card and its sign
@@ -40,7 +41,7 @@ def draw(words: Words) -> None:
     try:
         report = stop_report(read, options)
     except PlannerError as error:
-        st.error(str(error), icon=":material/edit:")
+        st.error(in_words(str(error), words), icon=":material/edit:")
         return
     answered(report, words)
 
@@ -52,7 +53,7 @@ def answered(report: StopReport, words: Words) -> None:
         "curve",
         words,
         title=words("stop.curve_title"),
-        takeaway=words("stop.curve_takeaway", reason=report.judgement.reason),
+        takeaway=words("stop.curve_takeaway", reason=_reason(report, words)),
         figure=curve_figure(report, words),
         table=tables.curve(report, words),
         split=(3, 2),
@@ -86,6 +87,11 @@ def answered(report: StopReport, words: Words) -> None:
     _remarks(report, words)
 
 
+def _reason(report: StopReport, words: Words) -> str:
+    text = in_words(report.judgement.reason, words)
+    return text[:1].upper() + text[1:]
+
+
 def headline(report: StopReport, words: Words) -> str:
     """Verdict, last level, last gain, forecast and freed budget as HTML; every text is escaped."""
     body = _verdict(report, words) + "".join(map(card_html, cards(report, words)))
@@ -101,7 +107,7 @@ def _verdict(report: StopReport, words: Words) -> str:
         f'<div class="fr-k">{escape(words("stop.verdict"))}</div>'
         f'<div class="fr-v"><span class="fr-icon" aria-hidden="true">{sign}</span>'
         f"<span data-value>{escape(name)}</span></div>"
-        f'<div class="fr-i">{escape(report.judgement.reason)}</div>'
+        f'<div class="fr-i">{escape(_reason(report, words))}</div>'
         f'<div class="fr-s">{escape(read)}</div></div>'
     )
 
@@ -142,7 +148,10 @@ def _gain(report: StopReport, words: Words) -> Card:
         notes.append(words("stop.gain_next", gain=show_percent(report.gain_next)))
     if gain.value is None:
         return Card(
-            name="gain", label=words("stop.gain_card"), value="–", notes=(gain.reason, *notes)
+            name="gain",
+            label=words("stop.gain_card"),
+            value="–",
+            notes=(in_words(gain.reason, words), *notes),
         )
     value = show_percent(gain.value)
     return Card(name="gain", label=words("stop.gain_card"), value=value, notes=tuple(notes))
@@ -151,7 +160,7 @@ def _gain(report: StopReport, words: Words) -> Card:
 def _forecast(report: StopReport, words: Words) -> Card:
     forecast, label = report.outlook.forecast, words("stop.forecast")
     if forecast is None or not report.outlook.has_end:
-        reason = report.outlook.reason or words("stop.no_forecast")
+        reason = in_words(report.outlook.reason, words) or words("stop.no_forecast")
         return Card(name="forecast", label=label, value="–", notes=(reason,))
     shown = show_interval(
         lambda value: f"{value:.4g}", forecast.final_loss, forecast.final_low, forecast.final_high
@@ -172,7 +181,8 @@ def _forecast(report: StopReport, words: Words) -> Card:
 def _freed(report: StopReport, words: Words) -> Card:
     freed, label = report.freed, words("stop.freed")
     if freed.steps is None:
-        return Card(name="freed", label=label, value="–", notes=freed.use[:1])
+        why = in_words(freed.use[0], words) if freed.use else words("stop.freed_later")
+        return Card(name="freed", label=label, value="–", notes=(why,))
     steps = words("stop.freed_steps", steps=tables.step_text(report, freed.steps))
     told = [freed.usd and show_usd(freed.usd)]
     told += [freed.hours and words.number(show_duration(freed.hours * 3600))]
@@ -181,7 +191,7 @@ def _freed(report: StopReport, words: Words) -> Card:
 
 
 def _remarks(report: StopReport, words: Words) -> None:
-    texts = [*report.warnings, *report.log.notes]
+    texts = [in_words(text, words) for text in (*report.warnings, *report.log.notes)]
     if texts:
         items = "".join(f"<li>{escape(text)}</li>" for text in texts)
         with st.expander(words("stop.remarks", count=len(texts)), icon=":material/info:"):

@@ -6,6 +6,7 @@ from planner.quantities import show_count, show_duration, show_percent, show_usd
 from planner.scaling.stopping import StopReport
 from planner.scaling.stopping.gains import Gain
 from ui.charts.stop import gains, seen, smoothed, stop_word
+from ui.stop_controls import in_words
 from ui.table import Row, Table
 from ui.text import Words
 
@@ -45,7 +46,9 @@ def units(report: StopReport, words: Words) -> Table:
 
 def _unit(name: str, gain: Gain, verdict: str | None, words: Words) -> Row:
     if gain.value is None:
-        return Row(cells=(name, "–", "–", gain.reason), values=(name, None, None, None))
+        return Row(
+            cells=(name, "–", "–", in_words(gain.reason, words)), values=(name, None, None, None)
+        )
     shown = words(f"stop_verdict.{verdict}") if verdict else "–"
     noise = words("stop.noise", noise=show_percent(gain.deviation)) if gain.deviation > 1e-6 else ""
     cells = (name, show_percent(gain.value), shown, noise)
@@ -81,9 +84,9 @@ def curve(report: StopReport, words: Words) -> Table:
         )
         values_ahead = (float(forecast.steps[-1]), None, forecast.final_loss, low, high)
         rows.append(Row(cells=cells, values=values_ahead, strong=True))
-    axis = "stop.epochs_axis" if report.axis == "epoch" else "stop.steps_axis"
+    columns = (_step(report), "stop.seen", "stop.level", "scaling.interval")
     return Table(
-        columns=(words(axis), words("stop.seen"), words("stop.last"), words("scaling.interval")),
+        columns=tuple(words(key) for key in columns),
         names=("step", "value", "level", "low", "high"),
         rows=tuple(rows),
         numeric=(1, 2, 3),
@@ -94,22 +97,21 @@ def along(report: StopReport, words: Words) -> Table:
     """Gain of the last doubling at the last evaluations."""
     steps, found = gains(report)
     pairs = list(zip(steps, found, strict=True))[-MOST_ROWS:]
-    axis = "stop.epochs_axis" if report.axis == "epoch" else "stop.steps_axis"
     return Table(
-        columns=(words(axis), words("stop.gain"), words("stop.remark")),
+        columns=(words(_step(report)), words("stop.gain"), words("stop.noise_column")),
         names=("step", "gain", "noise"),
         rows=tuple(
             Row(
                 cells=(
                     step_text(report, float(step)),
                     show_percent(gain.value),
-                    words("stop.noise", noise=show_percent(gain.deviation)),
+                    show_percent(gain.deviation),
                 ),
                 values=(float(step), gain.value, gain.deviation),
             )
             for step, gain in pairs
         ),
-        numeric=(1,),
+        numeric=(1, 2),
     )
 
 
@@ -131,13 +133,18 @@ def ahead(report: StopReport, words: Words) -> Table:
     if report.law is not None:
         tokens = report.law.stop_tokens
         rows.append((words("stop.law_stop"), show_count(tokens, "tokens"), tokens))
-    rows += [(words("stop.use"), use, use) for use in report.freed.use]
+    uses = [in_words(use, words) for use in report.freed.use]
+    rows += [(words("stop.use"), use, use) for use in uses]
     rows += [(words("stop.advice"), text, text) for text in report.advice]
     return Table(
         columns=(words("stop.what"), words("stop.answer")),
         names=("what", "answer"),
         rows=tuple(Row(cells=(what, shown), values=(what, value)) for what, shown, value in rows),
     )
+
+
+def _step(report: StopReport) -> str:
+    return "stop.epoch" if report.axis == "epoch" else "stop.step"
 
 
 def step_text(report: StopReport, step: float) -> str:

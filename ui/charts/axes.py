@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-MOST_TICKS = 8
+FEWEST_TICKS, MOST_TICKS = 3, 7
 
 
 def log_ticks(values: Sequence[float], show: Callable[[float], str]) -> dict[str, Any]:
@@ -16,13 +16,19 @@ def log_ticks(values: Sequence[float], show: Callable[[float], str]) -> dict[str
     ['3e+09', '1e+10', '3e+10']
     """
     low, high = min(values), max(values)
-    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    ticks = [each * 10.0**power for power in range(first, last + 1) for each in (1, 3)]
-    inside = [tick for tick in ticks if low <= tick <= high]
+    for mantissas in ((1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 8)):
+        inside = [tick for tick in _ticks(low, high, mantissas) if low <= tick <= high]
+        if len(inside) >= FEWEST_TICKS:
+            break
     if len(inside) > MOST_TICKS:
-        inside = [tick for tick in inside if str(f"{tick:.0e}")[0] == "1"]
+        inside = [tick for tick in _ticks(low, high, (1,)) if low <= tick <= high]
     if len(inside) > MOST_TICKS:
         inside = inside[:: math.ceil(len(inside) / MOST_TICKS)]
     if len(inside) < 2:
-        inside = [low, math.sqrt(low * high), high]
+        inside = [low, high]
     return {"type": "log", "tickvals": inside, "ticktext": [show(tick) for tick in inside]}
+
+
+def _ticks(low: float, high: float, mantissas: Sequence[float]) -> list[float]:
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [each * 10.0**power for power in powers for each in mantissas]

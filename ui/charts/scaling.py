@@ -40,7 +40,7 @@ def size_figure(view: View, words: Words) -> Figure:
         _mark(figure, view.own.params, view.own.loss, text, DOUBT, "diamond", "top center")
     best = words("scaling.best")
     _mark(figure, curve.params, curve.loss, best, GOOD, "circle", "bottom center")
-    _frame_sizes(figure, [curve], words)
+    _frame_sizes(figure, [curve], words, height=460)
     return figure
 
 
@@ -66,7 +66,7 @@ def isoflop_figure(view: View, words: Words, show: Callable[[float], str]) -> Fi
         customdata=[[show(curve.amount), show_count(curve.params)] for curve in curves],
         hovertemplate="%{customdata[0]}: %{customdata[1]}, %{y:.3f}<extra></extra>",
     )
-    _frame_sizes(figure, curves, words)
+    _frame_sizes(figure, curves, words, height=360)
     return figure
 
 
@@ -105,9 +105,17 @@ def frontier_figure(
             "<extra></extra>"
         ),
     )
-    _mark(figure, here.amount, here.loss, words("scaling.this_budget"), GOOD, "circle", "top right")
+    _mark(
+        figure,
+        here.amount,
+        here.loss,
+        words("scaling.this_budget"),
+        GOOD,
+        "circle",
+        "bottom center",
+    )
     if own is not None:
-        _mark(figure, *own, words("scaling.your_run"), DOUBT, "diamond", "top right")
+        _mark(figure, *own, words("scaling.your_run"), DOUBT, "diamond", "top center")
     framed(figure, height=330)
     figure.update_xaxes(title=words("scaling.budget_axis"), **log_ticks(amounts, show))
     figure.update_yaxes(title=words("plan.loss_axis"))
@@ -201,11 +209,11 @@ def _reach(curves: Sequence[Curve]) -> tuple[float, float]:
     return best, min(max(losses), worst * (1 + _HEADROOM))
 
 
-def _frame_sizes(figure: Figure, curves: Sequence[Curve], words: Words) -> None:
+def _frame_sizes(figure: Figure, curves: Sequence[Curve], words: Words, *, height: int) -> None:
     low, high = _reach(curves)
     room = 0.08 * (high - low)
     shown = [point for curve in curves for point in curve.points]
     sizes = [point.params for point in shown if point.loss is None or point.loss <= high]
-    framed(figure, height=360)
+    framed(figure, height=height)
     figure.update_xaxes(title=words("scaling.size_axis"), **log_ticks(sizes, show_count))
     figure.update_yaxes(title=words("plan.loss_axis"), range=[low - 2 * room, high + room])
