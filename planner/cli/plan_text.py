@@ -238,9 +238,26 @@ def _run(plan: Plan) -> Iterator[str]:
     yield from bars(run.parts, _in_time_unit(run.seconds), whole=run.seconds)
     epochs = f", {run.epochs:.3g} epochs" if run.epochs else ""
     yield line("", f"{show_count(run.tokens, 'tokens')} in {run.steps:,} steps{epochs}", column=0)
-    if plan.stop and plan.stop["within_run"]:
-        at = f"from {show_count(plan.stop['tokens'], 'tokens')} on {plan.stop['rule']}"
-        yield line("stop?", at)
+    if plan.stop:
+        yield from _stop(plan.stop)
+
+
+def _stop(stop: dict[str, Any]) -> Iterator[str]:
+    """Whether to stop before the end, what that frees, where to evaluate."""
+    gain = show_percent(stop["next_doubling_gain"])
+    if not stop["within_run"]:
+        yield line("stop?", f"not before the end: one more doubling of tokens would gain {gain}")
+    else:
+        freed, when = stop["freed"], show_duration(stop["seconds"])
+        money = "" if freed["usd"] is None else f" or {show_usd(freed['usd'])}"
+        yield line(
+            "stop?",
+            f"from {show_count(stop['tokens'], 'tokens')} on (step {stop['step']:,}, after {when}) "
+            f"{stop['rule']}; the rest is {show_count(freed['device_hours'])} device-hours{money}",
+        )
+        yield line("instead", freed["use"][-1])
+    steps = ", ".join(f"{step:,}" for step in stop["next_validation"])
+    yield line("evaluate", f"at steps {steps}")
 
 
 def _evidence(plan: Plan) -> Iterator[str]:
