@@ -20,7 +20,7 @@ ZERO1, ZERO3, HSDP = (SHARDINGS.index(word) for word in ("zero1", "zero3", "hsdp
 def reduction_seconds(batch: Batch, weights: LocalWeights, backward: Array, c: Constants) -> Array:
     """Exposed gradient reduction (and parameter gather of a sharded optimizer) once a step, (n,).
 
-    `backward` is the device time of one micro-batch's backward pass, which can hide it.
+    `backward` is the time of one micro-batch's backward pass, which can hide it.
     """
     parallel, recipe = batch.parallel, batch.recipe
     group = data_group(batch)

@@ -27,6 +27,10 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 ZERO3, HSDP = SHARDINGS.index("zero3"), SHARDINGS.index("hsdp")
 
+# of a micro-batch: two products for each one of the forward pass. Rates do not move this share, so
+# what a faster part saves is never outweighed by communication that it no longer hides
+BACKWARD_SHARE = 2 / 3
+
 # bytes that the loss moves per logit, forward and backward, beside the products' own traffic.
 # eager: cast to FP32 (6), log-softmax (12), its loss (4), softmax gradient (12), cast back (6) and
 # the copies of a shift (4); fused: read, write and read again, FP32 inside; vocab-parallel: cast,
@@ -72,7 +76,7 @@ class _Micro:
 
     parts: dict[str, Array]
     head: Array
-    backward: Array  # of the layers' backward pass, with its share of the wait for the host
+    backward: Array  # of the layers' backward pass, on the device or waiting for the host
 
     @property
     def layers(self) -> Array:
@@ -103,12 +107,11 @@ def _micro_batch(batch: Batch, weights: LocalWeights, sustained: Rates, c: Const
     layer = layer_seconds(batch, sustained, c)
     count = stage_layers(batch)
     parts = {name: _sum(value, count) for name, value in _named(layer).items()}
-    backward = _sum(layer.products_backward + layer.attention_backward + layer.recompute, count)
     device = sum(parts.values(), np.zeros(1))
     parts["sharding"] = _sharding(batch, weights, device, c)
     parts["launch"] = launch_seconds(batch, device + parts["sharding"], count, c)
-    stretched = backward * (1 + parts["launch"] / np.maximum(device, 1e-30))
-    return _Micro(parts=parts, head=_head(batch, sustained, c), backward=stretched)
+    backward = BACKWARD_SHARE * (device + parts["launch"])
+    return _Micro(parts=parts, head=_head(batch, sustained, c), backward=backward)
 
 
 def _named(layer: LayerSeconds) -> dict[str, Array]:

@@ -57,6 +57,18 @@ def test_time_falls_or_stays_when_a_rate_doubles(each: Configuration, name: str)
     assert seconds(replace(before, machine=machine)) <= seconds(before) * (1 + 1e-12)
 
 
+def test_faster_memory_helps_a_run_that_waits_for_its_host() -> None:
+    """What the device saves may not come back as gradients that a shorter pass hides no longer."""
+    layout = {"num_devices": 128, "tp": 4, "dp": 32, "sharding": "zero1", "accumulation": 1}
+    each = configuration("mixtral-8x7b", seq_len=512, precision="fp8", **layout)
+    before = batch(replace(each, stack="torchtitan", year=2026))
+    times = []
+    for factor in (1, 2, 4, 8):
+        machine = replace(before.machine, bandwidth=before.machine.bandwidth * factor)
+        times.append(seconds(replace(before, machine=machine)))
+    assert times == sorted(times, reverse=True)
+
+
 @MANY
 @given(configurations())
 def test_more_micro_steps_take_longer(each: Configuration) -> None:
