@@ -96,8 +96,13 @@ def _capability(part: Accelerator) -> float:
 
 
 def _scale_up(configuration: Configuration, part: Accelerator) -> tuple[float, float]:
-    """One-way bytes/s of the link inside a node and how many devices share it."""
+    """One-way bytes/s of the link inside a node and how many devices share it.
+
+    A bridge that joins fewer devices than a node holds does not carry the node's collectives:
+    their rings cross PCIe, which is the slowest of their links.
+    """
     per_node = configuration.devices_per_node
-    if part.link is None:
+    bridged = part.link is not None and part.link.domain_size < per_node
+    if part.link is None or (bridged and part.pcie_bytes_per_second is not None):
         return _or_nan(part.pcie_bytes_per_second), per_node
     return part.link.bytes_per_second, max(per_node, part.link.domain_size)
