@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from planner.run import Run
 
 ADAPTER_TASKS = ("lora", "qlora")
+ASSUMED_PER_NODE = 8  # accelerators, where no machine of a kind is recorded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,30 +105,45 @@ def _per_node(run: Run, part: Accelerator, count: int, stated: dict[str, str]) -
             remedy = f"must divide hardware.count {count}"
             raise PlannerError("hardware.per_node", run.hardware.per_node, remedy)
         return per_node
-    network = hardware_db.network_for(part.sku_id)
-    usual = (network.devices_per_node if network else None) or 8
-    per_node = usual if count % usual == 0 else min(usual, count)
+    usual, why = _usual_per_node(part)
+    per_node = min(usual, count)
     while count % per_node:
         per_node -= 1
-    if count > 1:
-        stated["per_node"] = f"{per_node} accelerators a node, as that machine is usually built"
+    if 1 < count <= usual:
+        stated["per_node"] = f"all {count} in one node; {usual} a node {why}"
+    elif count > 1 and per_node < usual:
+        stated["per_node"] = f"{per_node} accelerators a node: {usual} do not divide {count}"
+    elif count > 1:
+        stated["per_node"] = f"{per_node} accelerators a node, {why}"
     return per_node
+
+
+def _usual_per_node(part: Accelerator) -> tuple[int, str]:
+    """Accelerators in a node where the run says none, and why."""
+    network = hardware_db.network_for(part.sku_id)
+    if network and network.devices_per_node:
+        return network.devices_per_node, "as that machine is usually built"
+    if part.link and part.link.domain_size == 1:
+        return 1, "as its link joins no others"
+    return ASSUMED_PER_NODE, "assumed: no machine of it is known, say hardware.per_node"
 
 
 def _network(
     run: Run, part: Accelerator, count: int, per_node: int, stated: dict[str, str]
 ) -> tuple[str, float]:
-    """Name and one-way bytes/s per accelerator of the fabric between nodes."""
-    if count <= per_node:
-        return "one node", float("inf")
-    given = run.hardware.interconnect_bytes_per_second
-    if given is not None:
-        return f"{given * 8 / 1e9:g} Gbit/s per accelerator", given
-    name = run.hardware.interconnect
+    """Name and one-way bytes/s per accelerator of the fabric between nodes.
+
+    A fabric that nobody knows is refused on one node too, where it would go unused.
+    """
+    name, given = run.hardware.interconnect, run.hardware.interconnect_bytes_per_second
     try:
         network = hardware_db.network_for(part.sku_id, name if isinstance(name, str) else None)
     except hardware_db.HardwareError as error:
         raise PlannerError("hardware.interconnect", name, error.remedy) from None
+    if count <= per_node:
+        return "one node", float("inf")
+    if given is not None:
+        return f"{given * 8 / 1e9:g} Gbit/s per accelerator", given
     if network is None or network.device_bytes_per_second is None:
         which = f"no {name} network" if name else "no usual network"
         remedy = f"{which} is known for {part.sku_id}: say Gbit/s per accelerator, such as 400"

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from planner.errors import PlannerError
 from planner.quantities import BITS_PER_SECOND, BYTES, COUNT, WATTS, read
 from planner.run.keys import key, read_fields
-from planner.run.values import amount, whole, word
+from planner.run.values import amount, or_auto, whole, word
+
+_NUMBERS = frozenset({"nan", "inf", "infinity", "true", "false", "yes", "no", "on", "off"})
 
 
 def interconnect(field: str, value: object) -> str | float:
@@ -19,7 +22,10 @@ def interconnect(field: str, value: object) -> str | float:
     starts_as_number = isinstance(value, str) and value.strip()[:1] in "+-.0123456789"
     if not isinstance(value, str) or starts_as_number:
         return read(BITS_PER_SECOND, field, value)
-    return word(field, value)
+    name = word(field, value)
+    if not any(character.isalpha() for character in name) or name.lower() in _NUMBERS:
+        raise PlannerError(field, value, "name a fabric, or say Gbit/s per accelerator, as 400")
+    return name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +40,9 @@ class Hardware:
         whole(COUNT, most=100_000), "accelerators in one node"
     )  # None = as that machine is usually built
     interconnect: str | float | None = key(
-        interconnect, "fabric between nodes: a name, or Gbit/s per accelerator", metavar="NAME|X"
+        or_auto(interconnect),
+        "fabric between nodes: a name, or Gbit/s per accelerator",
+        metavar="NAME|X",
     )  # a number is Gbit/s, one way
     power_limit: float | None = key(amount(WATTS), "power limit per accelerator, W")  # W
     host_memory: float | None = key(amount(BYTES), "memory of one node, such as 2TB")  # bytes

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar
 
 from planner.errors import PlannerError
-from planner.quantities import SECONDS, TOKENS, Kind, read, read_whole
+from planner.quantities import SECONDS, Kind, read, read_whole
 from planner.run.keys import key, read_fields
 from planner.run.values import or_auto
 
 _FAILURES = Kind(
     name="failures per device-day", unit="", units={"": 1.0}, high=10.0, example="auto or 2e-4"
 )
+_STEPS = Kind(
+    name="steps or a time between two",
+    unit="steps",
+    units={"": 1.0, "step": 1.0, "steps": 1.0, "k": 1e3, "ksteps": 1e3},
+    high=1e18,
+    example="1000 or 30min",
+    case=False,
+)
+_UNIT = re.compile(r"[-+0-9._, ]*(?:e[-+]?[0-9]+)?\s*(?P<unit>.*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +59,22 @@ def every(field: str, value: object) -> Every:
     """
     if isinstance(value, Every):
         return value
-    unit = value.strip().lstrip("+-0123456789._, ").lower() if isinstance(value, str) else ""
+    unit = _unit(value) if isinstance(value, str) else ""
     if unit == "m":
         raise PlannerError(field, value, "write 30min for minutes, or a number of steps")
     if unit in SECONDS.units and unit:
         return Every(seconds=read(SECONDS, field, value))
-    return Every(steps=read_whole(TOKENS, field, value))
+    return Every(steps=read_whole(_STEPS, field, value))
+
+
+def _unit(text: str) -> str:
+    """What stands behind the number: `s` of 1e-05s.
+
+    >>> _unit("1.5e3 s"), _unit("12h"), _unit("1e3")
+    ('s', 'h', '')
+    """
+    match = _UNIT.fullmatch(text.strip().lower())
+    return match["unit"] if match else ""
 
 
 def failure_rate(field: str, value: object) -> float:

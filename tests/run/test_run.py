@@ -144,6 +144,10 @@ def test_paths_are_seen_from_the_run_file_s_folder(tmp_path: Path) -> None:
         ({"data": {"packing": "packed"}}, "data.packing", "add lengths"),
         ({"data": {"lengths": "a.jsonl"}}, "data.lengths", "tokenizer"),
         ({"overhead": {"checkpoint_every": "30m"}}, "overhead.checkpoint_every", "30min"),
+        ({"overhead": {"evaluate_every": "80GB"}}, "overhead.evaluate_every", "steps or a time"),
+        ({"hardware": {"interconnect": "nan"}}, "hardware.interconnect", "name a fabric"),
+        ({"hardware": {"interconnect": "٣"}}, "hardware.interconnect", "name a fabric"),
+        ({"hardware": {"interconnect": "no"}}, "hardware.interconnect", "name a fabric"),
         ({"budget": {"days": "nan"}}, "budget.days", "finite"),
         ({"price": {"mode": "spto"}}, "price.mode", "did you mean spot"),
     ],
@@ -277,12 +281,26 @@ runs = st.builds(
         {},
         optional={
             "checkpoint_every": st.builds(Every, steps=sizes)
-            | st.builds(Every, seconds=st.floats(1e-3, 1e6)),
+            | st.builds(Every, seconds=st.floats(1e-8, 3e10)),
             "failures": st.floats(0, 1).filter(lambda rate: rate == 0 or rate > 1e-9),
         },
     ),
     budget=st.fixed_dictionaries({}, optional={"days": st.floats(0.01, 3650)}),
 )
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [("1e-5s", 1e-5), ("1.5e3 s", 1500.0), ("2E1 min", 1200.0), ("1e9s", 1e9), ("12h", 43200.0)],
+)
+def test_a_time_between_may_be_written_with_an_exponent(written: str, seconds: float) -> None:
+    run = Run(overhead={"checkpoint_every": written})
+    assert run.overhead.checkpoint_every == Every(seconds=pytest.approx(seconds))
+    assert Run.from_mapping(run.to_mapping()) == run
+
+
+def test_an_interconnect_left_to_the_planner_is_not_said() -> None:
+    assert Run(hardware={"interconnect": "auto"}).hardware.interconnect is None
 
 
 @given(runs)
