@@ -62,6 +62,7 @@ def _command(args: argparse.Namespace, port: int) -> list[str]:
 def _replace_process(command: list[str]) -> int:
     """Become the server, so that a signal to us reaches it and nothing is left behind."""
     sys.stdout.flush()
-    if os.name == "posix":
-        os.execv(command[0], command)
-    return subprocess.call(command)
+    if os.name != "posix":
+        return subprocess.call(command)
+    os.execv(command[0], command)
+    return 0  # not reached: the server has taken our place
