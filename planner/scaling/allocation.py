@@ -27,6 +27,7 @@ SMALLEST, LARGEST = 1e3, 1e18  # parameters: bounds of every search
 INFERENCE_FLOPS = 2.0  # per parameter and token served
 DRAW_SPAN, DRAW_GRID = 4.0, 81  # in logs of size about the optimum; points of the grid
 BAND_SPAN, BAND_GRID = 7.0, 1401
+GUESSING = 11.5  # nats per token: a uniform guess among 100,000 entries; no trained run is worse
 BAND = 0.005  # sizes whose loss is within 0.5 % of the best make up the flat optimum
 
 
@@ -152,6 +153,9 @@ def _least_loss(
     if not np.isfinite(loss):
         raise PlannerError("budget", "no size", "buys no training at any size; raise it")
     flops = float(spend(np.array(params)))
+    if loss > GUESSING:
+        remedy = f"buys no run worth the name: {loss:.3g} nats per token at best; raise it"
+        raise PlannerError("budget", f"{flops:.3g} FLOP", remedy)
     tokens = flops / (TRAINING_FLOPS * params)
     low, high = interval(law, params, tokens, **conditions)
     sizes = _sizes_of_draws(law, spend, params, conditions)

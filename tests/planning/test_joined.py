@@ -194,3 +194,13 @@ def test_runs_that_no_law_describes_are_refused(changes: dict[str, object]) -> N
 
 def test_the_machine_of_the_run_is_the_one_that_is_paid_for() -> None:
     assert table().machine == f"64 x {H100}"
+
+
+@pytest.mark.parametrize("usd", [15.8, 16.0, 20.0, 100.0])
+def test_a_budget_that_hardly_outlasts_the_start_up_is_answered(usd: float) -> None:
+    budget = Budget(usd=usd)
+    found = best_of(paces(RUN, budget), budget)
+    assert found.tokens > 0
+    assert found.params_low is not None
+    assert found.params_high is not None
+    assert found.params_low < found.params < found.params_high

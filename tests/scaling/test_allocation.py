@@ -196,3 +196,10 @@ def test_the_frontier_falls_and_its_gains_shrink() -> None:
 def test_minimise_finds_the_minimum_of_a_parabola_of_the_log(centre: float) -> None:
     found, _ = minimise(lambda x: (np.log(x) - centre) ** 2, low=1e-12, high=1e12)
     assert np.log(found) == pytest.approx(centre, abs=1e-6)
+
+
+@pytest.mark.parametrize("flops", [1e9, 1e12])
+def test_a_budget_that_buys_less_than_guessing_is_refused(flops: float) -> None:
+    with pytest.raises(PlannerError, match="no run worth the name"):
+        optimum(flops=flops)
+    assert optimum(flops=1e16).loss is not None

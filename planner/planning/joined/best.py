@@ -207,8 +207,10 @@ def _params_interval(
     """The law's doubt about the best size with that of the speed, which moves the budget."""
     if found.params_low is None or found.params_high is None:
         return None, None
+    training = seconds - table.startup_seconds
     slower, faster = (
-        _optimum(table, seconds * math.exp(sign * Z80 * time_sigma)).params for sign in (-1, 1)
+        _optimum(table, table.startup_seconds + training * math.exp(sign * Z80 * time_sigma)).params
+        for sign in (-1, 1)
     )
     low = math.hypot(*(math.log(found.params / end) for end in (found.params_low, slower)))
     high = math.hypot(*(math.log(end / found.params) for end in (found.params_high, faster)))

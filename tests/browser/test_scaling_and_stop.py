@@ -1,0 +1,114 @@
+"""The Scaling and Stop pages in a real browser: numbers of the command line, readable anywhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner.quantities import show_count
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "llama-3-8b.yaml"
+PATIENCE = 30  # s
+
+
+def wait_for(look: Callable[[], Any], what: str) -> Any:
+    """What `look` finds, as soon as it finds something."""
+    from selenium.common.exceptions import StaleElementReferenceException
+
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        try:
+            found = look()
+        except StaleElementReferenceException:
+            found = None
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"not within {PATIENCE} s: {what}")
+
+
+def figure(page: Any, name: str) -> str:
+    """The value of a headline card, "" while there is none."""
+    script = "return document.querySelector(arguments[0])?.textContent ?? ''"
+    card = f'[data-figure="{name}"]'
+    return str(page.execute_script(script, f"{card} [data-value], {card}[data-value]"))
+
+
+def box(page: Any, label: str) -> Any:
+    selector = f'input[aria-label^="{label}"]'
+    return wait_for(lambda: page.find_elements("css selector", selector), label)[0]
+
+
+def type_into(page: Any, label: str, text: str) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    field = box(page, label)
+    field.send_keys(Keys.CONTROL, "a")
+    field.send_keys(text)
+    field.send_keys(Keys.ENTER)
+
+
+def drawn(page: Any) -> bool:
+    return bool(page.find_elements("css selector", ".js-plotly-plot"))
+
+
+def too_wide(page: Any, width: int) -> bool:
+    return bool(page.execute_script("return document.documentElement.scrollWidth") > width)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "run.csv"
+    rows = [f"{step},{2 + 8 * step**-0.3}" for step in range(100, 6100, 100)]
+    path.write_text("step,val_loss\n" + "\n".join(rows))
+    return path
+
+
+def test_the_scaling_page_says_what_the_command_says(
+    open_browser: Callable[..., Any], app_url: str, forerun: Callable[..., Any]
+) -> None:
+    page = open_browser()
+    page.get(f"{app_url}/scaling")
+    wait_for(lambda: figure(page, "best_loss"), "the first answer")
+    type_into(page, "Dollars", "50k")
+    wait_for(lambda: figure(page, "budget") == "$50,000", "the budget")
+    answer = forerun("scaling", "optimum", EXAMPLE, "--usd", "50k", "--json").json
+    assert float(figure(page, "best_loss")) == pytest.approx(answer["loss"], abs=0.002)
+    assert figure(page, "best_size")
+    assert show_count(answer["params"])[-1] == figure(page, "best_size")[-1]
+
+
+def test_the_stop_page_takes_an_upload(
+    open_browser: Callable[..., Any], app_url: str, forerun: Callable[..., Any], log: Path
+) -> None:
+    page = open_browser()
+    page.get(f"{app_url}/stop")
+    selector = '[data-testid="stMain"] input[type="file"]'
+    wait_for(lambda: page.find_elements("css selector", selector), "the upload")[0].send_keys(
+        str(log)
+    )
+    wait_for(lambda: figure(page, "stop_verdict"), "the verdict")
+    answer = forerun("stop", log, "--json").json
+    assert figure(page, "stop_verdict").lower() == answer["verdict"]
+    assert float(figure(page, "last")) == pytest.approx(answer["smoothed_last"], rel=1e-3)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("name", ["scaling", "stop"])
+def test_both_pages_are_readable_on_a_telephone(
+    open_browser: Callable[..., Any], app_url: str, log: Path, name: str, dark: bool
+) -> None:
+    phone = open_browser(width=390, dark=dark)
+    phone.get(f"{app_url}/{name}")
+    if name == "stop":
+        type_into(phone, "… or its path", str(log))
+    wait_for(lambda: figure(phone, "best_loss" if name == "scaling" else "last"), "the answer")
+    wait_for(lambda: drawn(phone), "a figure")
+    assert not too_wide(phone, 390)
+    cut = """return [...document.querySelectorAll('.fr-v, .fr-i')]
+        .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"""
+    assert phone.execute_script(cut) == []
