@@ -128,7 +128,7 @@ def _fused_linear(
 ) -> Array:
     """One chunk of logits, gradients of the hidden states, two of the output matrix (Liger)."""
     shape = batch.shape
-    share = np.ceil(tokens / np.ceil(shape.vocab / shape.hidden))
+    share = np.ceil(tokens / np.maximum(np.ceil(shape.vocab / shape.hidden), 1))
     chunk = np.minimum(tokens, 2 ** np.ceil(np.log2(np.maximum(share, 1))))
     logits = each.compute * chunk * shape.vocab / batch.parallel.tp
     result: Array = logits + hidden + 2 * matrix

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.models import load_model
+from planner.models import load_model, model_from_config
 from planner.planning.outline import outline
 from planner.planning.plan import plan, verdict_of
 from planner.planning.scenario import scenario
@@ -127,6 +127,22 @@ def test_a_slow_loader_sets_the_pace_and_is_a_part_of_the_step() -> None:
     assert made.step.seconds == pytest.approx(1024 / 8)
     assert made.step.low == made.step.seconds
     assert made.throughput.samples_per_second == pytest.approx(8)
+
+
+@pytest.mark.parametrize("rate", [1e-6, 0.1, 0.7, 3.0, 100.0])
+def test_a_pace_set_by_the_loader_has_no_width(rate: float) -> None:
+    made = plan(fine_tune("gpt2-124m", data__loader_rate=rate)).run
+    assert made.low <= made.seconds <= made.high
+
+
+def test_a_model_without_a_vocabulary_is_planned() -> None:
+    config = {"model_type": "vit", "architectures": ["ViTForImageClassification"]}
+    config |= {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12}
+    config |= {"intermediate_size": 3072, "image_size": 224, "patch_size": 16}
+    model = model_from_config(config | {"num_channels": 10**6, "num_labels": 10})
+    made = plan(fine_tune(training__loss="chunked", data__seq_len=None), model=model)
+    assert math.isfinite(made.step.seconds)
+    assert math.isfinite(made.memory.peak_bytes)
 
 
 def test_a_fast_loader_changes_nothing() -> None:
