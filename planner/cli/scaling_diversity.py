@@ -12,6 +12,7 @@ from planner.cli.output import note, print_json, print_table
 from planner.errors import PlannerError
 from planner.quantities import show_bytes, show_count, show_percent
 from planner.scaling.diversity import effective_unique_tokens, measure_diversity
+from planner.text_file import lines_of
 
 MOST_SAMPLE_BYTES = 4_000_000  # read from the file's beginning
 
@@ -57,13 +58,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _documents(path: Path) -> Iterator[str]:
     read = 0
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for number, line in enumerate(file, start=1):
-            read += len(line)
-            if read > MOST_SAMPLE_BYTES:
-                return
-            if line.strip():
-                yield _text(line, number)
+    lines = lines_of(path, "sample", longest=MOST_SAMPLE_BYTES, most=2 * MOST_SAMPLE_BYTES)
+    for number, line in enumerate(lines, start=1):
+        read += len(line)
+        if read > MOST_SAMPLE_BYTES:
+            return
+        if line.strip():
+            yield _text(line, number)
 
 
 def _text(line: str, number: int) -> str:
@@ -71,7 +72,7 @@ def _text(line: str, number: int) -> str:
         return line
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return line
     text = record.get("text") if isinstance(record, dict) else None
     if not isinstance(text, str):

@@ -13,6 +13,7 @@ from planner.scaling.conventions import Counted, convert
 from planner.scaling.fit import fit_runs
 from planner.scaling.laws import CONVENTIONS, Law
 from planner.scaling.runs import Runs, read_runs
+from planner.text_file import lines_of
 
 BUDGETS = ("flops", "usd", "days", "usd_range", "days_range")
 
@@ -79,8 +80,7 @@ def fitted_of(path: str) -> FittedLaw:
 
 def runs_of(path: str) -> Runs:
     """The runs of a CSV file."""
-    with Path(path).open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        return read_runs(file)
+    return read_runs(lines_of(path, "runs"))
 
 
 def conditions_of(args: argparse.Namespace) -> dict[str, float]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from planner.errors import PlannerError
+from planner.text_file import lines_of
 
 if TYPE_CHECKING:
     from planner.run.data import Data
@@ -92,12 +92,11 @@ def lengths_of(data: Data, seq_len: int) -> Lengths | None:
 
 def read_histogram(path: str) -> tuple[Array, Array]:
     """(lengths in tokens, counts) of a CSV with the columns length,count. Raises PlannerError."""
+    lines = lines_of(path, "data.lengths", errors="strict")
     try:
-        with Path(path).open(newline="", encoding="utf-8-sig") as file:
-            rows = list(_rows(path, csv.DictReader(file)))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or "not a CSV text"
-        raise PlannerError("data.lengths", path, f"cannot be read: {reason}") from None
+        rows = list(_rows(path, csv.DictReader(lines)))
+    except csv.Error as error:  # a quote that never closes
+        raise PlannerError("data.lengths", path, f"is not CSV: {error}") from None
     if not rows:
         raise PlannerError("data.lengths", path, "has no rows: write length,count in each")
     return np.array([row[0] for row in rows]), np.array([row[1] for row in rows])

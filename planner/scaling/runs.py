@@ -69,12 +69,15 @@ def read_runs(lines: Iterable[str]) -> Runs:
     """Runs from CSV lines with columns params, tokens, loss; flops may stand in for one of the
     first two (D = C/6N). Raises PlannerError naming the line and column at fault."""
     reader = csv.reader(line for line in lines if line.strip())
-    header = [cell.strip().lower().lstrip("\ufeff") for cell in next(reader, [])]
-    where = _columns(header)
-    rows = [
-        {name: _number(cells, column, name, line) for name, column in where.items()}
-        for line, cells in enumerate(reader, start=2)
-    ]
+    try:
+        header = [cell.strip().lower().lstrip("\ufeff") for cell in next(reader, [])]
+        where = _columns(header)
+        rows = [
+            {name: _number(cells, column, name, line) for name, column in where.items()}
+            for line, cells in enumerate(reader, start=2)
+        ]
+    except csv.Error as error:  # a quote that never closes
+        raise PlannerError(f"line {reader.line_num}", None, f"is not CSV: {error}") from None
     if not rows:
         raise PlannerError("runs", "no rows", "give a CSV with columns params,tokens,loss")
     table = {name: np.array([row[name] for row in rows]) for name in where}

@@ -111,11 +111,20 @@ def test_memory_is_that_of_a_full_row(tmp_path: Path) -> None:
         ("length,count\n5,nan\n", "above zero"),
         ("length,count\n5.5,2\n", "whole tokens"),
         ("length,count\n5\n", "above zero"),
+        ('length,count\n"5,' + "1\n" * 100_000, "not CSV"),
+        ("length,count\n" + "1" * 2_000_000, "longer than"),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_line(tmp_path: Path, text: str, word: str) -> None:
     with pytest.raises(PlannerError, match=word):
         lengths(histogram(tmp_path, text))
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "lengths.csv"
+    path.write_bytes(b"length,count\n\xff\xfe,1\n")
+    with pytest.raises(PlannerError, match="not UTF-8"):
+        lengths(str(path))
 
 
 def test_other_files_are_refused_by_name() -> None:

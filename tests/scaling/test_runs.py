@@ -34,6 +34,11 @@ def test_a_table_without_runs_or_columns_is_refused(lines: list[str]) -> None:
         read_runs(lines)
 
 
+def test_a_quote_that_never_closes_is_refused() -> None:
+    with pytest.raises(PlannerError, match="not CSV"):
+        read_runs(["params,tokens,loss\n", '"1e9,2e10,3\n', *["1e9,2e10,3\n"] * 20_000])
+
+
 def test_absurd_sizes_are_refused() -> None:
     with pytest.raises(PlannerError, match="run 1, params"):
         read_runs(["params,tokens,loss", "1e308,1e10,3"])
