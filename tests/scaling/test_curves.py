@@ -110,6 +110,14 @@ def test_points_that_follow_no_curve_give_no_forecast() -> None:
     assert forecast_curve(steps, values, named_schedule("cosine", 2000)) is None
 
 
+@pytest.mark.parametrize("decades", [7, 100, 300])
+def test_losses_over_many_decades_give_no_forecast(decades: int) -> None:
+    steps = np.arange(1.0, 1000.0, 5.0)
+    observed = 10.0 ** (decades * (0.5 - steps / 1000.0))
+    assert forecast_curve(steps, observed, named_schedule("constant", 2000)) is None
+    assert forecast_curve(steps, observed[::-1], named_schedule("constant", 2000)) is None
+
+
 def test_a_curve_of_the_law_is_recovered() -> None:
     schedule = named_schedule("wsd", 20000, warmup_steps=500, decay_share=0.2)
     constants = published_prior().mean

@@ -59,6 +59,22 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
         read_log(tmp_path / "absent.log")
 
 
+@pytest.mark.parametrize("path", ["", " ", "a\x00b", "x" * 5000])
+def test_a_name_of_no_file_is_refused(path: str) -> None:
+    with pytest.raises(PlannerError, match="log: ") as refusal:
+        read_log(path)
+    assert len(str(refusal.value)) < 400
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and devices with names")
+def test_what_cannot_be_read_twice_is_refused_without_waiting(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero")):
+        with pytest.raises(PlannerError, match="save it to a file"):
+            read_log(path)
+
+
 def test_a_folder_without_logs_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PlannerError, match="folder without"):
         read_log(tmp_path)

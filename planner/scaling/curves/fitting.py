@@ -14,6 +14,7 @@ _LARGEST_SPREAD = 0.04  # relative, of the losses around the curve
 _BIN_WIDTH = 0.02  # of the logarithm of steps
 _SCALES = np.array([1.0, 0.3, 0.1, 0.3, 0.3, 0.1, 0.1])  # typical steps of the constants
 _LEAST_AMPLITUDE = 0.02
+_WIDEST = 12.0  # of the logarithm of losses: no curve within the bounds of its amplitude falls more
 _LOWEST = np.array([0.0, -12.0, 0.02, -12.0, -20.0, 0.05, -1.0])  # bounds of the constants
 _HIGHEST = np.array([np.inf, 12.0, 2.0, 3.0, 20.0, 3.0, 3.0])
 _MOST_EVALUATIONS = 80
@@ -51,7 +52,7 @@ def fit_curve(
 
     roughness = _roughness(observed)
     steps, observed, counts = _binned(steps, observed)
-    if len(steps) < FEWEST_BINS:
+    if len(steps) < FEWEST_BINS or np.ptp(np.log(observed)) > _WIDEST:
         return None
     scale = float(observed[-1])
     observed = observed / scale
@@ -115,8 +116,9 @@ def _roughness(observed: Floats) -> float:
     """Relative deviation of the losses from the line through their neighbours."""
     if len(observed) < 5:
         return 0.0
-    bends = observed[1:-1] - 0.5 * (observed[:-2] + observed[2:])
-    later = bends[len(bends) // 2 :] / observed[1:-1][len(bends) // 2 :]
+    with np.errstate(over="ignore"):  # an absurd spike is infinitely rough, which medians bear
+        bends = observed[1:-1] - 0.5 * observed[:-2] - 0.5 * observed[2:]
+        later = bends[len(bends) // 2 :] / observed[1:-1][len(bends) // 2 :]
     return float(1.4826 * np.median(np.abs(later)) / np.sqrt(1.5))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -61,13 +62,13 @@ def read_log(paths: str | Path | Sequence[str | Path]) -> TrainingLog:
 
 def _files(paths: str | Path | Sequence[str | Path]) -> list[str]:
     given = [paths] if isinstance(paths, str | Path) else list(paths)
-    if not given:
-        raise PlannerError("log", given, "name at least one file")
+    if not given or not all(str(path).strip() for path in given):
+        raise PlannerError("log", None, "name at least one file")
     return [file for path in given for file in _expanded(Path(path))]
 
 
 def _expanded(path: Path) -> list[str]:
-    if not path.is_dir():
+    if not os.path.isdir(path):  # which no name can make fail
         return [str(path)]
     events = sorted(path.rglob("events.out.tfevents*"), key=lambda file: file.name)
     if events:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -62,7 +63,11 @@ class Source:
 def opened(path: str) -> Source:
     """The source at `path`."""
     try:
-        size = os.path.getsize(path)
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            remedy = "a pipe or a device, which cannot be read twice: save it to a file first"
+            raise PlannerError("log", path, remedy)
+        size = status.st_size
         with open(path, "rb") as file:
             pieces = [file.read(_SAMPLE_BYTES)]
             for start in _sample_starts(size):
@@ -72,6 +77,10 @@ def opened(path: str) -> Source:
         raise PlannerError("log", path, "no such file") from None
     except OSError as error:
         raise PlannerError("log", path, f"cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        if isinstance(error, PlannerError):
+            raise
+        raise PlannerError("log", path, f"cannot be read: {error}") from None
     _refuse_packed(path, pieces[0])
     samples = tuple(_normalised(piece).decode("utf-8", "replace") for piece in pieces)
     return Source(path=path, size_bytes=size, head=pieces[0], samples=samples)
