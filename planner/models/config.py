@@ -44,7 +44,9 @@ def read_json(path: Path) -> dict[str, object]:
     """A JSON object from a regular file of at most 4 MiB, without NaN or infinities."""
     text = _read_text(path)
     try:
-        content = json.loads(text, parse_constant=_refuse_constant)
+        content = json.loads(
+            text, parse_constant=_refuse_constant, object_pairs_hook=_without_repeats
+        )
     except (ValueError, RecursionError) as error:
         raise PlannerError("model", str(path), f"is not valid JSON: {error}") from None
     if not isinstance(content, dict):
@@ -90,6 +92,15 @@ def _read_text(path: Path) -> str:
     except OSError as error:
         reason = error.strerror or "cannot be read"
         raise PlannerError("model", str(path), f"{reason}; give a config.json") from None
+
+
+def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {repeated!r:.60} is given twice: keep one")
+    return found
 
 
 def _refuse_constant(word: str) -> float:

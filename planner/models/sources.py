@@ -11,7 +11,8 @@ from planner.models.config import model_from_config, read_config_file, read_json
 from planner.models.presets import load_preset, nearest_presets, preset_ids
 
 _HUB = "hf:"
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+_PART = r"\w(?:[\w.-]*\w)?"  # the hub's own rules
+_HUB_ID = re.compile(rf"(?!.*(?:\.\.|--))(?=.{{3,96}}$){_PART}/{_PART}", re.ASCII)
 _MODULE = re.compile(r".+\.py(:\w*)?$")
 
 

@@ -182,6 +182,12 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
         load_model(str(path))
 
 
+def test_a_key_given_twice_is_refused(tmp_path: Path) -> None:
+    text = json.dumps(LLAMA)[:-1] + ', "hidden_size": 8192}'
+    with pytest.raises(PlannerError, match="'hidden_size' is given twice"):
+        load_model(str(_written(tmp_path, text)))
+
+
 def test_a_device_is_not_read() -> None:
     with pytest.raises(PlannerError, match="regular file"):
         load_model("/dev/zero")
@@ -201,6 +207,10 @@ def test_a_config_is_found_in_its_folder_and_beside_the_run_file(tmp_path: Path)
         ("Qwen/Qwen3-8B", "hf:Qwen/Qwen3-8B"),
         ("net.py:build", "not available yet"),
         ("hf:nonsense", "hf:ORG/NAME"),
+        ("hf:org/..", "hf:ORG/NAME"),
+        ("hf:org/a--b", "hf:ORG/NAME"),
+        ("hf:org/name.", "hf:ORG/NAME"),
+        ("hf:org/" + "n" * 200, "hf:ORG/NAME"),
         ("missing/config.json", "no such file"),
         ("", "preset id"),
         ("x/" + "y" * 5000, "no such file"),
