@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from planner import __version__
@@ -16,12 +18,14 @@ from planner.cli.commands import COMMANDS, load
 from planner.errors import PlannerError
 
 ANSWERED, OUR_FAULT, MENDABLE, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
+    _open_closed_streams()
     _never_fail_to_print()
     try:
         status = _run(words)
@@ -76,6 +80,13 @@ def _overview() -> str:
     )
 
 
+def _open_closed_streams() -> None:
+    """Started without an output (`>&-`), the program writes to nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - till exit
+
+
 def _never_fail_to_print() -> None:
     """A terminal that lacks a character shows another one instead of ending the program."""
     for stream in (sys.stdout, sys.stderr):
@@ -89,24 +100,37 @@ def _names_a_field(error: Exception) -> bool:
 
 
 def _say(text: str, status: int) -> int:
-    """One line on standard error, whatever the text holds."""
+    """One line on standard error, whatever the text holds; control characters are shown."""
     line = " ".join(text.split())
-    print(f"forerun: {line}", file=sys.stderr)
+    if not line.isprintable():
+        line = "".join(each if each.isprintable() else repr(each)[1:-1] for each in line)
+    with suppress(OSError):  # nobody reads it, or there is no room for it
+        print(f"forerun: {line}", file=sys.stderr, flush=True)
     return status
 
 
 def _leave_quietly() -> int:
-    """The reader of our output has gone; let the interpreter flush into nothing."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """The reader of our output has gone."""
+    _drop_output()
     return NO_READER
 
 
+def _drop_output() -> None:
+    """Let the interpreter flush what is left into nothing."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _unreadable(error: OSError) -> int:
-    """A file the user named is mendable; one of our own is not."""
+    """A file the user named and a full disk are mendable; a file of our own is not."""
     name = error.filename
-    if not isinstance(name, str) or Path(name).resolve().is_relative_to(_PACKAGE):
+    if name is None and error.errno in _NO_ROOM:
+        _drop_output()
+        full = PlannerError("output", "standard output", f"cannot be written: {error.strerror}")
+        return _say(str(full), MENDABLE)
+    if not isinstance(name, str) or Path(os.path.realpath(name)).is_relative_to(_PACKAGE):
         return _our_fault(error)
-    return _say(f"file: {name!r}: cannot be opened: {error.strerror}", MENDABLE)
+    return _say(str(PlannerError("file", name, f"cannot be opened: {error.strerror}")), MENDABLE)
 
 
 def _our_fault(error: Exception) -> int:

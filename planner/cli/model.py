@@ -15,7 +15,15 @@ from planner.models.presets import load_preset, preset_ids, preset_source
 from planner.models.registry import known_families
 from planner.models.sources import load_model
 from planner.models.states import state_bytes
-from planner.quantities import TOKENS, read_whole, show_bytes, show_count, show_flops, show_whole
+from planner.quantities import (
+    COUNT,
+    SEQUENCE,
+    read_whole,
+    show_bytes,
+    show_count,
+    show_flops,
+    show_whole,
+)
 
 HELP = "what a model is: parameters, FLOPs per token, operation table"
 
@@ -36,9 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TOKENS",
         help=f"context length (default: the config's, at most {_USUAL_SEQ_LEN})",
     )
-    parser.add_argument(
-        "--lora-rank", type=int, metavar="R", help="count the adapters of this rank"
-    )
+    parser.add_argument("--lora-rank", metavar="R", help="count the adapters of this rank")
     parser.add_argument(
         "--lora-targets",
         default="all-linear",
@@ -55,6 +61,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.list:
+        if args.model is not None:
+            raise PlannerError("--list", args.model, "leave out the one or the other")
         return _list(args)
     if args.model is None:
         raise PlannerError("MODEL", None, "name a preset or a config.json; --list prints presets")
@@ -134,7 +142,7 @@ def operations(model: Model) -> list[dict[str, Any]]:
 
 def _seq_len(args: argparse.Namespace, model: Model) -> int:
     if args.seq_len is not None:
-        return read_whole(TOKENS, "--seq-len", args.seq_len)
+        return read_whole(SEQUENCE, "--seq-len", args.seq_len)
     return min(model.image_tokens or model.max_seq_len or _USUAL_SEQ_LEN, _USUAL_SEQ_LEN)
 
 
@@ -144,7 +152,8 @@ def _trainable(args: argparse.Namespace, model: Model) -> int:
         if whole or args.lora_targets != "all-linear":
             raise PlannerError("--lora-rank", None, "give the rank of the adapters")
         return model.params_total
-    return lora_params(model, args.lora_rank, args.lora_targets, whole)
+    rank = read_whole(COUNT, "--lora-rank", args.lora_rank)
+    return lora_params(model, rank, args.lora_targets, whole)
 
 
 def _kv_cache(model: Model, context: int) -> dict[str, Any] | None:

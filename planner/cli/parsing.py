@@ -10,7 +10,10 @@ from planner.errors import PlannerError, nearest
 
 _ARGUMENT = re.compile(r"argument (?P<name>[^:]+): (?P<problem>.*)", re.DOTALL)
 _CHOICE = re.compile(r"invalid choice: '?(?P<value>.*?)'? \(choose from (?P<words>.*)\)", re.DOTALL)
+_NOT_A = re.compile(r"invalid (?P<kind>\w+) value: '?(?P<value>.*?)'?", re.DOTALL)
 _MISSING = re.compile(r"the following arguments are required: (?P<names>.*)")
+
+_KINDS = {"int": "a whole number", "float": "a number"}
 
 
 class Parser(argparse.ArgumentParser):
@@ -53,6 +56,9 @@ class Parser(argparse.ArgumentParser):
             near = nearest(choice["value"], words.split(", "), count=1)
             guess = f"did you mean {near[0]}? " if near else ""
             raise PlannerError(argument["name"], choice["value"], f"{guess}known are {words}")
+        if wrong := _NOT_A.fullmatch(argument["problem"]):
+            kind = _KINDS.get(wrong["kind"], wrong["kind"])
+            raise PlannerError(argument["name"], wrong["value"], f"write {kind}: {see}")
         raise PlannerError(argument["name"], None, f"{argument['problem']}: {see}")
 
     def with_sub_commands(self) -> list[Parser]:

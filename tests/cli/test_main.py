@@ -100,6 +100,7 @@ def test_every_command_has_help_for_every_option(forerun: Any, name: str) -> Non
             ["probe", "--size", "bgi"],
             "--size: 'bgi': did you mean big? known are small, big",
         ),
+        (["probe", "--depth", "1e3"], "forerun: --depth: '1e3': write a whole number"),
         (["probe", "extra"], "forerun: probe: 'extra': unknown argument"),
         (["probe", "--na", "x"], "unknown option"),
     ],
@@ -110,6 +111,7 @@ def test_a_wrong_command_line_is_refused_in_one_line(
     def configure(parser: Any) -> None:
         parser.add_argument("--name", help="a name")
         parser.add_argument("--size", choices=["small", "big"], help="a size")
+        parser.add_argument("--depth", type=int, help="a number")
 
     command(lambda _: 0, configure)
     answer = forerun(*words)
@@ -132,6 +134,9 @@ class NameRefusedError(LookupError):
         (PlannerError("f", "a\nb\u2028c", "two\nlines"), 2, "two lines"),
         (NameRefusedError("sku: 'h999': did you mean h200?"), 2, "sku: 'h999': did you mean h200?"),
         (FileNotFoundError(2, "No such file or directory", "/x/log.csv"), 2, "/x/log.csv"),
+        (FileNotFoundError(2, "No", "/x/" + "y" * 5000), 2, "yyy..."),
+        (PlannerError("\x1b[31mred\u202e", 1, "mend"), 2, "forerun: \\x1b[31mred\\u202e: 1: mend"),
+        (OSError(28, "No space left on device"), 2, "output: 'standard output': cannot be written"),
         (FileNotFoundError(2, "No", str(PROJECT / "planner" / "own.csv")), 1, "our fault"),
         (
             ZeroDivisionError("division by zero"),
@@ -152,6 +157,14 @@ def test_a_failure_is_one_line_and_a_status(
     assert says in answer.err
     assert answer.err.count("\n") == 1
     assert answer.out == ""
+
+
+def test_a_loop_of_links_is_refused(forerun: Any, tmp_path: Path) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    for words in (["plan", loop], ["stop", loop], ["scaling", "fit", loop], ["model", loop]):
+        answer = forerun(*words)
+        assert (answer.status, answer.err.count("\n"), answer.out) == (2, 1, "")
 
 
 def test_a_traceback_is_shown_only_on_request(
@@ -188,6 +201,42 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     with process.stderr:
         assert process.stderr.read() == b""
     assert process.wait(timeout=60) == 141
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell closes the streams")
+@pytest.mark.parametrize(
+    ("words", "closed", "status"),
+    [
+        ("--version", ">&-", 0),
+        ("model gpt2-xl --json", ">&-", 0),
+        ("model gpt2-xl --json", "2>&-", 0),
+        ("model gpt2-xxl", "2>&-", 2),
+        ("model gpt2-xl", "<&-", 0),
+    ],
+)
+def test_a_closed_stream_is_no_fault_of_ours(words: str, closed: str, status: int) -> None:
+    line = f'"{sys.executable}" -m planner.cli {words} {closed}'
+    done = subprocess.run(["sh", "-c", line], cwd=PROJECT, capture_output=True, check=False)
+    assert done.returncode == status
+    assert b"fault" not in done.stderr + done.stdout
+    assert status == 0 or done.stdout == b""
+
+
+def test_a_full_disk_is_said_in_one_line() -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("needs a device that is always full")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "planner.cli", "--version"],
+            cwd=PROJECT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith("forerun: output: ")
+    assert done.stderr.count("\n") == 1
 
 
 def test_a_terminal_without_our_characters_still_gets_an_answer(forerun_process: Any) -> None:
