@@ -70,6 +70,7 @@ TOKENS = Kind(
     name="a number of tokens or samples",
     unit="",
     units=_counted("tokens", "tok", "samples", "sequences", "images", "steps"),
+    low=1.0,
     high=1e18,
     example="1e12, 1T or 300B",
     case=False,
