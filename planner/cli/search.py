@@ -42,6 +42,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--worker", action="store_true", help="only run trials of the study, beside other workers"
     )
+    parser.add_argument(
+        "--measure",
+        action="store_true",
+        help="trials that really train --model file.py:function here, with each setting",
+    )
+    parser.add_argument("--device", metavar="NAME", help="of --measure: cpu or cuda:0")
     parser.add_argument("--save", metavar="FILE", help="write the best as a run file")
     add_run_flags(parser)
 
@@ -50,6 +56,8 @@ def run(args: argparse.Namespace) -> int:
     limits = _limits(args)
     aim = _aim(args)
     trials = _trials(args)
+    if args.measure:
+        return _measured(args, limits, trials)
     found = space(run_from_args(args), limits)
     if args.worker:
         return _worker(args, found, aim, trials)
@@ -106,18 +114,36 @@ def _exhaustive(found: Space, aim: Aim, trials: Trials | None) -> dict[str, Any]
         return answer | {"study": learned(exact, trials, progress=bar.advance)}
 
 
-def _worker(args: argparse.Namespace, found: Space, aim: Aim, trials: Trials | None) -> int:
-    """Trials of a shared study until it has enough."""
-    from planner.search.learned import learn
+def _measured(args: argparse.Namespace, limits: Restrictions, trials: Trials | None) -> int:
+    """Trials that really train."""
+    from planner.search.measuring import choices, measured_search
 
-    assert trials is not None, "a worker without --trials is refused"
-    with progress("trials", trials.number) as bar:
-        study, done, seconds = learn(found, aim, trials, progress=bar.advance)
-    answer = {"study": study.study_name, "of_this_worker": done, "seconds": seconds}
+    made = run_from_args(args)
+    number = choices(made, limits).size
+    wanted = trials or Trials(number=number)
+    with progress("trials", min(wanted.number, number)) as bar:
+        answer = measured_search(made, limits, wanted, device=args.device, progress=bar.advance)
     if args.json:
         print_json(answer)
     else:
-        print(f"{done} trials of the study {study.study_name} in {seconds:.1f} s")
+        from planner.cli.measured_text import show
+
+        show(answer)
+    return 0
+
+
+def _worker(args: argparse.Namespace, found: Space, aim: Aim, trials: Trials | None) -> int:
+    """Trials of a shared study until it has enough."""
+    from planner.search.learned import labour
+
+    assert trials is not None, "a worker without --trials is refused"
+    with progress("trials", trials.number) as bar:
+        answer = labour(found, aim, trials, progress=bar.advance)
+    if args.json:
+        print_json(answer)
+    else:
+        done, seconds = answer["of_this_worker"], answer["seconds"]
+        print(f"{done} trials of the study {answer['study']} in {seconds:.1f} s")
     return 0
 
 

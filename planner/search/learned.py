@@ -6,7 +6,7 @@ import contextlib
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -65,25 +65,34 @@ def setup_of(space: Space, aim: Aim | None, name: str | None) -> Setup:
     )
 
 
-def learn(
+@contextlib.contextmanager
+def learning(
     space: Space, aim: Aim, wanted: Trials, progress: Callable[[int], None] | None = None
-) -> tuple[Study, int, float]:
+) -> Iterator[tuple[Study, int, float]]:
     """The study after its trials, how many of them this process ran, and in how many seconds.
 
     An interrupt ends it early; what is finished is stored and a later call goes on.
     """
     from planner.search.sampler import NeighbourSampler
-    from planner.store.studies import study_storage
+    from planner.store.studies import opened
 
     alone = None if wanted.several else aim
-    storage = None if wanted.storage is None else study_storage(wanted.storage)
     encoding = Encoding(space)
     sampler = NeighbourSampler(encoding, wanted.seed)
-    study = open_study(setup_of(space, alone, wanted.name), storage, sampler)
     started, ran = time.perf_counter(), Counted(progress)
-    with contextlib.suppress(KeyboardInterrupt):
-        work(study, Predicted(encoding, alone), wanted.number, progress=ran)
-    return study, ran.number, time.perf_counter() - started
+    with opened(wanted.storage) as storage:
+        study = open_study(setup_of(space, alone, wanted.name), storage, sampler)
+        with contextlib.suppress(KeyboardInterrupt):
+            work(study, Predicted(encoding, alone), wanted.number, progress=ran)
+        yield study, ran.number, time.perf_counter() - started
+
+
+def labour(
+    space: Space, aim: Aim, wanted: Trials, progress: Callable[[int], None] | None = None
+) -> dict[str, Any]:
+    """Run trials beside other workers until the study has enough."""
+    with learning(space, aim, wanted, progress) as (study, done, seconds):
+        return {"study": study.study_name, "of_this_worker": done, "seconds": seconds}
 
 
 class Counted:
@@ -103,22 +112,29 @@ def learned(
     exact: Answer, wanted: Trials, progress: Callable[[int], None] | None = None
 ) -> dict[str, Any]:
     """What the trials found, against the exact answer of the same space."""
-    study, done, seconds = learn(exact.space, exact.aim, wanted, progress)
-    space, c = exact.space, exact.constants
-    finished = [trial for trial in study.get_trials(deepcopy=False) if trial.values]
+    with learning(exact.space, exact.aim, wanted, progress) as (study, done, seconds):
+        return {
+            "name": study.study_name,
+            "storage": shown(wanted.storage),
+            "objectives": list(objectives(exact.space, None if wanted.several else exact.aim)),
+            "of_this_worker": done,
+            "seconds": seconds,
+            **_found(exact, study, wanted.number),
+        }
+
+
+def _found(exact: Answer, study: Study, number: int) -> dict[str, Any]:
+    """The trials against the exact answer."""
+    space, trials = exact.space, study.get_trials(deepcopy=False)
+    finished = [trial for trial in trials if trial.values]
     feasible = [trial for trial in finished if _keeps(trial)]
-    found = [point_of(space, _candidate(trial), c) for trial in feasible]
+    found = [point_of(space, _candidate(trial), exact.constants) for trial in feasible]
     best = min(found, key=exact.aim.score, default=None)
     return {
-        "name": study.study_name,
-        "storage": shown(wanted.storage),
-        "objectives": list(objectives(space, None if wanted.several else exact.aim)),
         "trials": len(finished),
-        "complete": len(finished) >= wanted.number,
-        "of_this_worker": done,
+        "complete": len(finished) >= number,
         "infeasible": len(finished) - len(feasible),
-        "failed": sum(trial.state.name == "FAIL" for trial in study.get_trials(deepcopy=False)),
-        "seconds": seconds,
+        "failed": sum(trial.state.name == "FAIL" for trial in trials),
         "best": None if best is None else short_row(space, best),
         "regret": _regret(exact, best),
         "hypervolume": _share(exact, found),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
+import socket
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -18,12 +21,15 @@ if TYPE_CHECKING:
     from optuna.pruners import BasePruner
     from optuna.samplers import BaseSampler
     from optuna.storages import BaseStorage
-    from optuna.trial import Trial
+    from optuna.trial import FrozenTrial, Trial
 
 SCHEMA = 1  # of a study's attributes and parameters
 ATTRIBUTE = "forerun"
 WAIT = 0.25  # s between two looks at trials that other workers run
-SILENT = 300.0  # s after which a running trial of a storage without heartbeats is given up
+UNSEEN = 60.0  # s that a trial may be without a worker after it was taken
+SILENT = 86_400.0  # s after which a trial on another machine is given up, without heartbeats
+WORKER = "worker"  # user attribute of a trial: HOST:PROCESS
+RETRIES = 3  # of a trial whose workers died
 
 Objective = Callable[..., Any]
 
@@ -136,6 +142,7 @@ class _Remembered:
 
     def __call__(self, trial: Trial) -> Any:
         self._trial = trial
+        trial.set_user_attr(WORKER, f"{socket.gethostname()}:{os.getpid()}")
         value = self._objective(trial)
         self._trial = None
         return value
@@ -167,13 +174,40 @@ def _take_over(study: Study) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         optuna.storages.fail_stale_trials(study)
-    if _has_heartbeat(study):
-        return
-    for trial in study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.RUNNING,)):
-        started = trial.datetime_start
-        if started is not None and time.time() - started.timestamp() > SILENT:
-            study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
-            study.enqueue_trial(trial.params)
+        again = optuna.storages.RetryHeartbeatStaleTrialCallback(max_retry=RETRIES)
+    running = (optuna.trial.TrialState.RUNNING,)
+    for trial in study.get_trials(deepcopy=False, states=running):
+        if _is_orphan(trial, heartbeats=_has_heartbeat(study)):
+            with contextlib.suppress(optuna.exceptions.UpdateFinishedTrialError):
+                state = optuna.trial.TrialState.FAIL
+                study._storage.set_trial_state_values(trial._trial_id, state=state)
+                again(study, trial)
+
+
+def _is_orphan(trial: FrozenTrial, *, heartbeats: bool) -> bool:
+    """Whether the worker of a running trial is surely gone.
+
+    Heartbeats miss a worker that was killed before its first one, and a journal has none.
+    """
+    started = trial.datetime_start
+    age = 0.0 if started is None else time.time() - started.timestamp()
+    worker = trial.user_attrs.get(WORKER)
+    if worker is None:
+        return age > UNSEEN
+    host, _, process = str(worker).rpartition(":")
+    if host == socket.gethostname():
+        return not _lives(int(process))
+    return not heartbeats and age > SILENT
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _has_heartbeat(study: Study) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +64,27 @@ def study_storage(
     storage = _database(_with_driver(url), url, heartbeat, grace)
     _make_patient(storage, url, patience)
     return storage
+
+
+@contextmanager
+def opened(url: str | None, **settings: Any) -> Iterator[BaseStorage | None]:
+    """`study_storage` for a while: its connections are closed at the end. None without a URL."""
+    if url is None:
+        yield None
+        return
+    storage = study_storage(url, **settings)
+    try:
+        yield storage
+    finally:
+        close(storage)
+
+
+def close(storage: BaseStorage) -> None:
+    """Close the connections of a storage."""
+    storage.remove_session()
+    engine = getattr(storage, "engine", None)
+    if engine is not None:
+        engine.dispose()
 
 
 def _journal(url: str) -> BaseStorage:

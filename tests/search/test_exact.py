@@ -70,7 +70,7 @@ def test_the_best_is_the_best_of_all_that_surely_fit() -> None:
 
 def test_where_nothing_fits_the_least_memory_is_found() -> None:
     found = small(job("llama-3-70b", hardware__count=2))
-    seconds, ratios = everything(found)
+    _, ratios = everything(found)
     (keeper,) = scan(found.groups, constants()).keepers.values()
     assert not keeper.fits
     assert keeper.best.ratio[0] == ratios.min() > 1
