@@ -41,6 +41,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     speed.add_argument("--full", action="store_true", help="more sizes and formats, eight minutes")
     parser.add_argument("--limit", metavar="SECONDS", help="time limit of the whole measurement")
     parser.add_argument("--threads", metavar="N", help="host threads that torch may use")
+    parser.add_argument(
+        "--clock",
+        choices=("wall", "cpu"),
+        default="wall",
+        help="cpu: processor time instead, where others share the CPU (needs --threads 1)",
+    )
     parser.add_argument("--out", metavar="FILE", help="profile file to write")
     parser.add_argument("--resume", action="store_true", help="continue the file where it ended")
     parser.add_argument("--overwrite", action="store_true", help="measure anew into a file there")
@@ -69,6 +75,10 @@ def opened(args: argparse.Namespace) -> Device:
         if not (args.threads.isascii() and args.threads.isdigit() and 0 < int(args.threads) < 4096):
             raise ProfileError("--threads", args.threads, "write a number from 1 to 4095")
         device.torch.set_num_threads(int(args.threads))
+    if args.clock == "cpu":
+        if device.kind != "cpu" or device.torch.get_num_threads() != 1:
+            raise ProfileError("--clock", "cpu", "counts one thread on a CPU: add --threads 1")
+        device.clock = "cpu"
     return device
 
 

@@ -14,7 +14,9 @@ def write_figure(study: Study, path: Path) -> None:
     lines = [
         Line(name="NumPy, one thread", points=[(r.side, r.numpy_s) for r in study.rows]),
         Line(name="torch", points=[(r.side, r.torch_s) for r in study.rows]),
-        Line(name="torch, unsynchronised", points=[(r.side, r.unsynchronised_s) for r in study.rows]),
+        Line(
+            name="torch, unsynchronised", points=[(r.side, r.unsynchronised_s) for r in study.rows]
+        ),
     ]
     text = svg(f"2-D diffusion on {study.device}", "side of the grid, cells", "s a step", lines)
     try:

@@ -75,7 +75,9 @@ def estimated(*, seconds: float, tdp_watts: float, load: float) -> Energy:
     >>> found.joules, found.estimate_joules, found.source
     (None, 172.5, 'estimated')
     """
-    assert seconds > 0 and tdp_watts > 0 and 0 < load <= 1
+    assert seconds > 0
+    assert tdp_watts > 0
+    assert 0 < load <= 1
     return Energy(
         seconds=seconds,
         counter_joules=None,
@@ -91,9 +93,9 @@ def total_joules(windows: Sequence[Energy]) -> float | None:
     return None if not known or None in known else sum(each for each in known if each is not None)
 
 
-def measure_energy(work: Callable[[], object], gauge: Gauge, synchronise: Callable[[], None]) -> (
-    Energy
-):
+def measure_energy(
+    work: Callable[[], object], gauge: Gauge, synchronise: Callable[[], None]
+) -> Energy:
     """Energy while `work` runs, synchronised at both ends; the caller makes it 5 s or longer."""
     with _Poller(gauge) as poller:
         synchronise()

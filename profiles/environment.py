@@ -18,7 +18,14 @@ _VARIABLES = (
     "PYTORCH_ALLOC_CONF",
     "PYTORCH_CUDA_ALLOC_CONF",
 )
-SAME = ("torch", "num_threads", "cuda", "hip", "driver")  # what a resumed profile must share
+SAME = (
+    "torch",
+    "num_threads",
+    "clock",
+    "cuda",
+    "hip",
+    "driver",
+)  # what a resumed profile must share
 
 
 def environment(device: Device, driver: str | None = None) -> dict[str, Any]:
@@ -35,6 +42,7 @@ def environment(device: Device, driver: str | None = None) -> dict[str, Any]:
         "cudnn": torch.backends.cudnn.version() if torch.cuda.is_available() else None,
         "driver": driver,
         "num_threads": int(torch.get_num_threads()),
+        "clock": device.clock,
         "cpu": {
             "name": cpu_name(),
             "flags": telling_flags(),

@@ -1,4 +1,4 @@
-"""Number formats on a device: torch's type, how the hardware computes in it, how to switch it on."""
+"""Number formats on a device: torch's type, how the hardware computes in it, its switches."""
 
 from __future__ import annotations
 

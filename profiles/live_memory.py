@@ -63,11 +63,11 @@ def _tracker(device: Device) -> Any:
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves
 
-    class Tracker(TorchDispatchMode):  # type: ignore[misc]
+    class Tracker(TorchDispatchMode):  # type: ignore[no-untyped-call]
         """Counts every storage from the operation that makes it until it is freed."""
 
         def __init__(self) -> None:
-            super().__init__()
+            super().__init__()  # type: ignore[no-untyped-call]
             self.live = 0
             self.peak = 0
             self._known: dict[int, Any] = {}

@@ -65,8 +65,7 @@ def telling_flags() -> list[str]:
 def cache_bytes() -> int | None:
     """The largest cache of the first core, bytes; None where the system does not say."""
     sizes = [
-        _size(_read(index / "size"))
-        for index in _SYS.glob("devices/system/cpu/cpu0/cache/index*")
+        _size(_read(index / "size")) for index in _SYS.glob("devices/system/cpu/cpu0/cache/index*")
     ]
     return max((each for each in sizes if each), default=None)
 
@@ -138,9 +137,7 @@ def cpu_times() -> CpuTimes | None:
     user, nice, system, idle, wait, *rest = (int(each) / tick for each in fields)
     own = os.times()
     busy = user + nice + system + sum(rest)
-    return CpuTimes(
-        busy=busy, own=own.user + own.system, total=busy + idle + wait
-    )
+    return CpuTimes(busy=busy, own=own.user + own.system, total=busy + idle + wait)
 
 
 def others_share(before: CpuTimes | None, after: CpuTimes | None) -> float | None:

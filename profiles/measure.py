@@ -130,9 +130,12 @@ def _measured(job: Job, profile: Profile, gauge: Gauge) -> Profile:
         if spent > job.limit:
             left_out = len(waiting) - index
             break
-        job.report(len(planned) - len(waiting) + index, len(planned), kernel.key, _left(
-            spent, index, len(waiting), job.limit
-        ))
+        job.report(
+            len(planned) - len(waiting) + index,
+            len(planned),
+            kernel.key,
+            _left(spent, index, len(waiting), job.limit),
+        )
         profile = _with(job, profile, runner, kernel)
         lost = _lost(job.device)
         if lost:

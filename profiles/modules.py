@@ -31,7 +31,8 @@ def make_module(name: str) -> Any:
     if not Path(path).is_file():
         raise ProfileError("--model", name, f"there is no file {path}")
     spec = importlib.util.spec_from_file_location("profiled_module", path)
-    assert spec is not None and spec.loader is not None, path
+    assert spec is not None, path
+    assert spec.loader is not None, path
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

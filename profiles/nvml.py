@@ -127,9 +127,7 @@ class NvmlGauge(Gauge):
             return None
 
 
-def open_gauge(
-    *, uuid: str | None, pci_bus_id: str | None, library: Any = None
-) -> Gauge:
+def open_gauge(*, uuid: str | None, pci_bus_id: str | None, library: Any = None) -> Gauge:
     """The gauge of the device that torch knows under this UUID or PCI bus id, never by its index:
     CUDA lists the fastest device first, NVML the first on the bus.
 

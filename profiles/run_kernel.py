@@ -66,9 +66,7 @@ class Runner:
         estimate = self.pace.estimate(kernel)
         if estimate is not None and estimate > self.slowest_seconds:
             reason = f"about {estimate:.3g} s a call, by the smaller sizes"
-            return dataclasses.replace(
-                _blank(kernel, "skipped-slow", reason), estimate_s=estimate
-            )
+            return dataclasses.replace(_blank(kernel, "skipped-slow", reason), estimate_s=estimate)
         return None
 
     def _measured(self, kernel: Kernel) -> Outcome:

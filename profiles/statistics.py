@@ -12,7 +12,8 @@ def quantile(values: Sequence[float], share: float) -> float:
     >>> quantile([4.0, 1.0, 3.0, 2.0], 0.5)
     2.5
     """
-    assert values and 0 <= share <= 1
+    assert values
+    assert 0 <= share <= 1
     ordered = sorted(values)
     position = share * (len(ordered) - 1)
     below = math.floor(position)

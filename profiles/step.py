@@ -170,13 +170,21 @@ class _Compilations:
 
 def _phases(step: TrainingStep, device: Device) -> Phases:
     rows: list[tuple[float, float, float]] = []
+    losses: list[Any] = []
+
+    def forward() -> None:
+        losses.append(step.forward())
+
+    def backward() -> None:
+        step.backward(losses.pop())
+
     for _ in range(_PHASED):
-        kept: list[Any] = []
-        forward = device.region(lambda kept=kept: kept.append(step.forward()), 1).seconds
-        backward = device.region(lambda kept=kept: step.backward(kept.pop()), 1).seconds
-        rows.append((forward, backward, device.region(step.update, 1).seconds))
-    forward, backward, update = (median(each) for each in zip(*rows, strict=True))
-    return Phases(forward_s=forward, backward_s=backward, update_s=update)
+        first, second, third = (
+            device.region(each, 1).seconds for each in (forward, backward, step.update)
+        )
+        rows.append((first, second, third))
+    medians = [median(each) for each in zip(*rows, strict=True)]
+    return Phases(forward_s=medians[0], backward_s=medians[1], update_s=medians[2])
 
 
 def _energy(

@@ -52,7 +52,8 @@ class Limits:
     width: float = 0.02  # relative half width of the median's interval that is narrow enough
 
     def __post_init__(self) -> None:
-        assert 0 < self.seconds and 0 <= self.warmup_seconds <= self.warmup_most_seconds
+        assert self.seconds > 0
+        assert 0 <= self.warmup_seconds <= self.warmup_most_seconds
         assert 1 <= self.samples <= self.samples_most
 
 

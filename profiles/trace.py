@@ -48,8 +48,12 @@ def steady_step(
     flags = ["warm-up dropped"] if start else []
     if len(steady) < 5:
         flags.append("few steady steps")
-    flags.append("clock/thermal state recorded" if state_recorded else "clock/thermal state unknown")
-    flags.append(f"steady-state derate {100 * derate[0]:.0f}-{100 * derate[1]:.0f}% in the interval")
+    flags.append(
+        "clock/thermal state recorded" if state_recorded else "clock/thermal state unknown"
+    )
+    flags.append(
+        f"steady-state derate {100 * derate[0]:.0f}-{100 * derate[1]:.0f}% in the interval"
+    )
     spread = max(iqr(steady) / 2, (max(steady) - min(steady)) / 2 if len(steady) < 5 else 0.0)
     return TraceEstimate(
         step_s=middle,

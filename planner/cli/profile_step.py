@@ -72,9 +72,7 @@ def _maker(args: argparse.Namespace, device: Device) -> tuple[Maker, dict[str, A
 def _module_maker(args: argparse.Namespace, device: Device, settings: dict[str, Any]) -> Maker:
     if args.input_shape is None:
         raise PlannerError("--input-shape", None, "say the sizes of one sample, such as 3,224,224")
-    sizes = tuple(
-        read_whole(COUNT, "--input-shape", each) for each in args.input_shape.split(",")
-    )
+    sizes = tuple(read_whole(COUNT, "--input-shape", each) for each in args.input_shape.split(","))
     return lambda size: module_step(
         make_module(args.model), device, micro_batch=size, input_shape=sizes, **settings
     )

@@ -42,7 +42,9 @@ def attention(
         flops=4.0 * times * batch * heads * length * seen * head_dim,
         bytes=float(tensors * size),
         held=float(2 * tensors * size + batch * heads * length * length * 4),
-        make=lambda device: _make(device, (batch, heads, length, head_dim), format, causal, backward),
+        make=lambda device: _make(
+            device, (batch, heads, length, head_dim), format, causal, backward
+        ),
         tolerance=16 * max(EPSILON[format], EPSILON["fp64" if format == "fp64" else "fp32"] * 8),
     )
 

@@ -17,7 +17,9 @@ class Ready:
     """A kernel with its tensors in place."""
 
     call: Call
-    error: Callable[[], float | None]  # worst sampled error against FP64, relative; None = not exact
+    error: Callable[
+        [], float | None
+    ]  # worst sampled error against FP64, relative; None = not exact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

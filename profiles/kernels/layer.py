@@ -44,6 +44,4 @@ def _make(
     if compiled:
         module = torch.compile(module)
     parameters = [x, *module.parameters()]
-    return Ready(
-        lambda: torch.autograd.grad(module(x), parameters, gradient), lambda: None
-    )
+    return Ready(lambda: torch.autograd.grad(module(x), parameters, gradient), lambda: None)

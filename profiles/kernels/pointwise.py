@@ -69,9 +69,7 @@ def _function(torch: Any, name: str, other: Any, width: int) -> Callable[[Any], 
     return functions[name]
 
 
-def _make(
-    device: Device, name: str, rows: int, width: int, format: str, backward: bool
-) -> Ready:
+def _make(device: Device, name: str, rows: int, width: int, format: str, backward: bool) -> Ready:
     torch = device.torch
     x = random(device, rows, width, format=format)
     other = random(device, rows, width, format=format) if name == "add" else None

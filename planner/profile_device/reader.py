@@ -1,0 +1,130 @@
+"""Read a profile file: the few fields that planning needs, each checked."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from planner.errors import PlannerError
+
+SCHEMA = "forerun-profile/1"
+MOST_BYTES = 64 * 2**20
+MOST_RESULTS = 20_000
+FIELD = "hardware.profile"
+DOUBTFUL = frozenset({"unreliable", "wrong-result", "single-sample"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One kernel that ran."""
+
+    kernel: str
+    format: str
+    mode: str  # cold | steady
+    shape: Mapping[str, int | str]
+    seconds: float  # a call, median
+    flops: float
+    bytes: float  # compulsory traffic
+    doubtful: bool  # flagged unreliable, wrong or sampled once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A profile file as planning sees it."""
+
+    device_name: str
+    kind: str  # cpu | cuda | mps
+    sku_id: str | None
+    memory_bytes: float | None
+    threads: int | None  # of the host
+    created: str
+    complete: bool
+    results: tuple[Measured, ...]
+
+
+def read_recorded(path: str | Path) -> Recorded:
+    """The profile in a file. Raises PlannerError, field `hardware.profile`, for anything else."""
+    try:
+        with Path(path).open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise PlannerError(FIELD, str(path), f"cannot be read: {error.strerror}") from error
+    if len(raw) > MOST_BYTES:
+        raise PlannerError(FIELD, str(path), f"larger than {MOST_BYTES >> 20} MiB: no profile")
+    try:
+        found = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise PlannerError(FIELD, str(path), "is no JSON: measure with forerun profile") from None
+    return recorded_of(found, str(path))
+
+
+def recorded_of(found: Any, path: str) -> Recorded:
+    """The profile in a parsed JSON value."""
+    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+        schema = found.get("schema") if isinstance(found, dict) else None
+        remedy = f"schema {schema!r}, this version reads {SCHEMA}: measure again"
+        raise PlannerError(FIELD, path, remedy[:200])
+    device, results = found.get("device"), found.get("results")
+    if not isinstance(device, dict) or not isinstance(device.get("name"), str):
+        raise PlannerError(FIELD, path, "damaged: it names no device")
+    if not isinstance(results, list) or len(results) > MOST_RESULTS:
+        raise PlannerError(FIELD, path, "damaged: it holds no list of results")
+    environment = found.get("environment")
+    threads = environment.get("num_threads") if isinstance(environment, dict) else None
+    return Recorded(
+        device_name=device["name"],
+        kind=str(device.get("kind", "")),
+        sku_id=device.get("sku_id") if isinstance(device.get("sku_id"), str) else None,
+        memory_bytes=_positive(device.get("memory_bytes")),
+        threads=threads if isinstance(threads, int) else None,
+        created=str(found.get("created", "")),
+        complete=found.get("complete", True) is True,
+        results=tuple(measured_of(results, path)),
+    )
+
+
+def measured_of(results: Iterable[Any], path: str) -> Iterable[Measured]:
+    """The kernels that ran; a damaged one is refused, not skipped."""
+    for index, each in enumerate(results):
+        try:
+            if each["median_s"] is None:
+                continue
+            yield _measured(each)
+        except (KeyError, TypeError, ValueError):
+            raise PlannerError(FIELD, path, f"damaged: results[{index}]") from None
+
+
+def _measured(row: Mapping[str, Any]) -> Measured:
+    seconds = _positive(row["median_s"])
+    flops, moved = float(row["flops"]), float(row["bytes"])
+    if seconds is None or not math.isfinite(flops + moved) or flops < 0 or moved < 0:
+        raise ValueError("not a time")
+    return Measured(
+        kernel=str(row["kernel"]),
+        format=str(row["format"]),
+        mode=str(row["mode"]),
+        shape=_shape(row["shape"]),
+        seconds=seconds,
+        flops=flops,
+        bytes=moved,
+        doubtful=bool(DOUBTFUL & set(row.get("flags", ()))),
+    )
+
+
+def _shape(found: Any) -> dict[str, int | str]:
+    shape = {str(name): size for name, size in dict(found).items()}
+    if not all(
+        isinstance(size, int | str) and not isinstance(size, bool) for size in shape.values()
+    ):
+        raise ValueError("not a shape")
+    return shape
+
+
+def _positive(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) and value > 0 else None

@@ -1,0 +1,240 @@
+"""Time of collectives by size, run under torchrun: NCCL between GPUs, Gloo between CPUs.
+
+`torchrun --nproc-per-node 4 -m profiles.collectives --out FILE` on one machine; on several, the
+same line on each with `--nnodes` and `--rdzv-endpoint`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from profiles.device import Device, open_device
+from profiles.environment import environment, sku_of
+from profiles.errors import ProfileError
+from profiles.file import read_profile, write_profile
+from profiles.gauge import Gauge
+from profiles.gauges import gauge_of
+from profiles.links import bus_bytes, fit_link
+from profiles.result import SCHEMA, Profile, Result
+from profiles.statistics import iqr, median
+
+OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv")
+SIZES = tuple(2**power for power in range(10, 29, 2))  # bytes of one rank's whole buffer
+_WARM, _SAMPLES, _SECONDS = 3, 20, 1.0  # calls before, calls timed at most, s of one size
+_WORD = 4  # bytes of an FP32 element
+
+
+def measured(
+    device: Device, backend: str, sizes: Sequence[int], seconds: float = _SECONDS
+) -> list[Result]:
+    """Every operation at every size among the ranks of the initialised process group."""
+    distributed = device.torch.distributed
+    found = []
+    for name in OPERATIONS:
+        for size in sizes:
+            call = _call(distributed, device, name, size)
+            try:
+                samples = _samples(distributed, device, call, seconds)
+            except (RuntimeError, NotImplementedError) as error:  # on every rank alike
+                found.append(_unsupported(distributed, name, size, backend, str(error)))
+                break
+            found.append(_result(distributed, name, size, backend, samples))
+            if median(samples) * (_WARM + 3) > seconds:
+                break  # the next size would pass the limit of one size
+    return found
+
+
+def _call(distributed: Any, device: Device, name: str, size: int) -> Callable[[], Any]:
+    """One collective over buffers of `size` bytes."""
+    torch, ranks = device.torch, distributed.get_world_size()
+    words = max(ranks, size // _WORD // ranks * ranks)
+    whole = torch.randn(words, device=device.label)
+    part = torch.randn(words // ranks, device=device.label)
+    if name == "all_reduce":
+        return lambda: distributed.all_reduce(whole)
+    if name == "all_gather":
+        return lambda: distributed.all_gather_into_tensor(whole, part)
+    if name == "reduce_scatter":
+        scatter = getattr(distributed, "reduce_scatter_single", None)  # its name from torch 2.13
+        scatter = scatter or distributed.reduce_scatter_tensor
+        return lambda: scatter(part, whole)
+    if name == "all_to_all":
+        other = torch.empty_like(whole)
+        return lambda: distributed.all_to_all_single(other, whole)
+    return _pairs(distributed, whole)
+
+
+def _pairs(distributed: Any, buffer: Any) -> Callable[[], Any]:
+    """Rank 0 sends to the last rank and gets the same back; one way is half of it."""
+    rank, last = distributed.get_rank(), distributed.get_world_size() - 1
+
+    def first() -> None:
+        distributed.send(buffer, last)
+        distributed.recv(buffer, last)
+
+    def second() -> None:
+        distributed.recv(buffer, 0)
+        distributed.send(buffer, 0)
+
+    if rank == 0:
+        return first
+    return second if rank == last else lambda: None
+
+
+def _samples(
+    distributed: Any, device: Device, call: Callable[[], Any], seconds: float
+) -> list[float]:
+    """Seconds of the slowest rank for each call; all ranks agree on how many."""
+    for _ in range(_WARM):
+        once = _slowest(distributed, device, call)
+    count = max(3, min(_SAMPLES, int(seconds / max(once, 1e-7))))
+    return [_slowest(distributed, device, call) for _ in range(count)]
+
+
+def _slowest(distributed: Any, device: Device, call: Callable[[], Any]) -> float:
+    distributed.barrier()
+    mine = device.region(call, 1).seconds
+    slowest = device.torch.tensor([mine], dtype=device.torch.float64, device=device.label)
+    distributed.all_reduce(slowest, op=distributed.ReduceOp.MAX)
+    return float(slowest.item())
+
+
+def _shape(distributed: Any, size: int, backend: str) -> dict[str, int | str]:
+    ranks = int(distributed.get_world_size())
+    here = int(os.environ.get("LOCAL_WORLD_SIZE", ranks))
+    return {"bytes": size, "ranks": ranks, "nodes": max(1, ranks // here), "backend": backend}
+
+
+def _result(distributed: Any, name: str, size: int, backend: str, samples: list[float]) -> Result:
+    ranks = int(distributed.get_world_size())
+    times = [each / 2 for each in samples] if name == "send_recv" else samples
+    return Result(
+        kernel=name,
+        format="fp32",
+        shape=_shape(distributed, size, backend),
+        mode="steady",
+        median_s=median(times),
+        iqr_s=iqr(times),
+        n=len(times),
+        flops=0.0,
+        bytes=bus_bytes(name, size, ranks),
+    )
+
+
+def _unsupported(distributed: Any, name: str, size: int, backend: str, why: str) -> Result:
+    return Result(
+        kernel=name,
+        format="fp32",
+        shape=_shape(distributed, size, backend),
+        mode="steady",
+        median_s=None,
+        iqr_s=None,
+        n=0,
+        flops=0.0,
+        bytes=0.0,
+        flags=("not-supported",),
+        reason=f"{backend}: {' '.join(why.split())}"[:300],
+    )
+
+
+def profile_with(path: Path, device: Device, gauge: Gauge, results: list[Result]) -> Profile:
+    """The profile at `path` with these collectives in place of earlier ones, or a new profile."""
+    if path.exists():
+        before = read_profile(path)
+        keys = {each.key for each in results}
+        kept = tuple(each for each in before.results if each.key not in keys)
+        return replace(before, results=(*kept, *results))
+    sku_id, note = sku_of(device)
+    return Profile(
+        schema=SCHEMA,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        complete=False,
+        preset="collectives",
+        environment=environment(device, gauge.driver),
+        device=device.describe() | {"sku_id": sku_id},
+        results=tuple(results),
+        warnings=(note,) if note else (),
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run on every rank; the first one prints and writes."""
+    parser = argparse.ArgumentParser(prog="profiles.collectives", description=__doc__)
+    parser.add_argument("--out", metavar="FILE", help="profile file that takes the results")
+    parser.add_argument("--most", type=int, default=SIZES[-1], metavar="BYTES", help="largest size")
+    parser.add_argument("--seconds", type=float, default=_SECONDS, help="limit of one size")
+    args = parser.parse_args(argv)
+    if "RANK" not in os.environ:
+        sys.stderr.write("profiles.collectives: start it under torchrun, see docs/profiling.md\n")
+        return 2
+    try:
+        return _run(args)
+    except ProfileError as error:
+        sys.stderr.write(f"profiles.collectives: {error}\n")
+        return 2
+
+
+def _run(args: argparse.Namespace) -> int:
+    from profiles.backend import torch_module
+
+    torch = torch_module()
+    cuda = torch.cuda.is_available()
+    device = open_device(f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if cuda else "cpu")
+    backend = "nccl" if cuda else "gloo"
+    torch.distributed.init_process_group(backend)
+    try:
+        sizes = [each for each in SIZES if each <= args.most]
+        results = measured(device, backend, sizes, args.seconds)
+        if torch.distributed.get_rank() == 0:
+            _write(args, device, results)
+        torch.distributed.barrier()
+    finally:
+        torch.distributed.destroy_process_group()
+    return 0
+
+
+def _write(args: argparse.Namespace, device: Device, results: list[Result]) -> None:
+    sys.stdout.write("\n".join(lines(results)) + "\n")
+    if args.out:
+        gauge = gauge_of(device)
+        try:
+            path = Path(args.out)
+            write_profile(path, profile_with(path, device, gauge, results))
+        finally:
+            gauge.close()
+
+
+def lines(results: Sequence[Result]) -> list[str]:
+    """Latency and bus bandwidth of each operation, fitted over its sizes."""
+    from profiles.report import duration, si, table
+
+    rows: list[list[str | None]] = []
+    for name in OPERATIONS:
+        mine = [each for each in results if each.kernel == name and each.median_s]
+        link = fit_link([(each.bytes, each.median_s or 0.0) for each in mine])
+        if link is None:
+            rows.append([name, None, None, None])
+            continue
+        best = max(each.bytes_per_second or 0.0 for each in mine)
+        rows.append(
+            [
+                name,
+                duration(link.latency_s),
+                si(link.bytes_per_second, "B/s"),
+                si(best, "B/s"),
+            ]
+        )
+    ranks = results[0].shape["ranks"] if results else 0
+    head = f"{ranks} ranks, FP32, the slowest rank's time; bus bandwidth"
+    return [head, *table(["operation", "latency", "fitted", "best size"], rows)]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
