@@ -17,11 +17,7 @@ from planner.planning.joined.paces import Budget, Paces, paces, settings_words
 from planner.planning.joined.spent import Spent
 from planner.planning.joined.wishes import Wishes
 from planner.run import Run
-from planner.scaling.allocation import Optimum, optimum
-from planner.scaling.frontier import SizePoint, frontier, size_curve
 from planner.scaling.laws import Law, choose_law
-from planner.scaling.marginal import marginal_gain
-from planner.scaling.serving import served_optimum
 from ui.model_source import Source
 
 OTHERS = (1 / 16, 1 / 4, 4.0, 16.0)  # budgets drawn beside the one that is asked for
@@ -118,7 +114,9 @@ class View:
 def view_of(run: Run, source: Source, asked: Asked) -> View:
     """The view for a run's machine. Raises PlannerError."""
     if asked.unit == "flops":
-        return _of_flops(asked)
+        from ui.scaling_ideal import of_flops
+
+        return of_flops(asked, choose_law(chosen_law(asked.law), dict(asked.conditions)))
     return _of_money(run, source, asked)
 
 
@@ -232,7 +230,7 @@ def _joined_others(table: Paces, asked: Asked) -> list[Curve]:
 
 
 def _joined_frontier(table: Paces, asked: Asked) -> list[FrontierRow]:
-    amounts = [float(each) for each in _amounts(asked.amount)]
+    amounts = [float(each) for each in amounts_near(asked.amount)]
     return [
         FrontierRow(
             amount=amount,
@@ -261,98 +259,6 @@ def _affordable(table: Paces, asked: Asked, amounts: Sequence[float]) -> list[tu
     return found
 
 
-def _amounts(amount: float) -> Any:
+def amounts_near(amount: float) -> Any:
+    """Budgets of the frontier, shape (FRONTIER_POINTS,)."""
     return amount * np.geomspace(1 / REACH, REACH, FRONTIER_POINTS)
-
-
-def _of_flops(asked: Asked) -> View:
-    conditions = dict(asked.conditions)
-    law = choose_law(chosen_law(asked.law), conditions)
-    best = optimum(flops=asked.amount, law=law, conditions=conditions)
-    assert best.loss is not None
-    assert best.loss_low is not None
-    assert best.loss_high is not None
-    assert best.band_low is not None
-    assert best.band_high is not None
-    rows = frontier(flops=_amounts(asked.amount), law=law, conditions=conditions)
-    return View(
-        asked=asked,
-        usd=None,
-        seconds=None,
-        params=(best.params, best.params_low, best.params_high),
-        tokens=(best.tokens, best.tokens_low, best.tokens_high),
-        loss=(best.loss, best.loss_low, best.loss_high),
-        band=(best.band_low, best.band_high),
-        gain=_compute_gain(best, law, conditions),
-        curve=_ideal_curve(asked.amount, law, conditions),
-        others=tuple(_ideal_curve(asked.amount * each, law, conditions) for each in OTHERS),
-        frontier=tuple(
-            FrontierRow(
-                amount=row.flops,
-                params=row.params,
-                tokens=row.tokens,
-                loss=row.loss,
-                low=row.low,
-                high=row.high,
-                gain=row.gain_next_doubling,
-            )
-            for row in rows
-        ),
-        own=None,
-        shape=None,
-        serving=_ideal_serving(best, asked, law, conditions),
-        limit=None,
-        law=best.law,
-        counts=law.counts,
-        price=None,
-        machine=None,
-        warnings=best.warnings,
-        answer=_ideal_answer(best, law, conditions),
-    )
-
-
-def _compute_gain(best: Optimum, law: Law, conditions: dict[str, float]) -> float:
-    doubled = optimum(flops=2 * best.flops, law=law, conditions=conditions)
-    assert doubled.loss is not None
-    assert best.loss is not None
-    return 1 - doubled.loss / best.loss
-
-
-def _ideal_curve(flops: float, law: Law, conditions: dict[str, float]) -> Curve:
-    best = optimum(flops=flops, law=law, conditions=conditions)
-    assert best.loss is not None
-    rows: list[SizePoint] = size_curve(flops=flops, law=law, points=33, conditions=conditions)
-    points = tuple(
-        Point(params=row.params, tokens=row.tokens, loss=row.loss, in_band=row.in_band)
-        for row in rows
-    )
-    return Curve(
-        amount=flops, points=points, params=best.params, tokens=best.tokens, loss=best.loss
-    )
-
-
-def _ideal_serving(
-    best: Optimum, asked: Asked, law: Law, conditions: dict[str, float]
-) -> dict[str, float] | None:
-    if asked.inference_tokens is None:
-        return None
-    assert best.loss is not None
-    found = served_optimum(
-        loss=best.loss, inference_tokens=asked.inference_tokens, law=law, conditions=conditions
-    )
-    return {
-        "params": found.params,
-        "tokens": found.tokens,
-        "tokens_per_param": found.tokens / found.params,
-        "loss": found.loss,
-        "inference_tokens": asked.inference_tokens,
-        "saving_of_flops_share": found.saving,
-    }
-
-
-def _ideal_answer(best: Optimum, law: Law, conditions: dict[str, float]) -> dict[str, Any]:
-    from planner.cli.output import plain
-
-    gains = marginal_gain(params=best.params, tokens=best.tokens, law=law, conditions=conditions)
-    found: dict[str, Any] = plain(best) | {"marginal": plain(gains)}
-    return found

@@ -46,7 +46,9 @@ def _optimum(asked: Question) -> dict[str, float]:
 
 
 def _loss(asked: Question, params: float, tokens: float) -> float:
-    return float(asked.law.loss(params, tokens, **asked.conditions))
+    from planner.scaling.two_powers import loss_function
+
+    return loss_function(asked.law, asked.conditions)(params, tokens)
 
 
 def stop_of(each: Scenario, run: RunPart, cost: CostPart) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ import numpy as np
 from planner.errors import PlannerError
 from planner.scaling.forms import FloatArray
 from planner.scaling.laws import Law, choose_law, positive
-from planner.scaling.two_powers import two_powers
+from planner.scaling.two_powers import loss_function, two_powers
 
 THRESHOLD = 0.015  # gain of a doubling, as a share of the loss, under which more is not worth it
 
@@ -53,13 +53,14 @@ def marginal_gain(
         share: FloatArray = chosen.loss(params, 2 * at, **given) / chosen.loss(params, at, **given)
         return 1 - share
 
-    closed = two_powers(chosen, given)
-    size = float(positive("params", params))
+    closed, loss_of = two_powers(chosen, given), loss_function(chosen, given)
+    size, data = float(positive("params", params)), float(positive("tokens", tokens))
     stop = closed.stop_tokens(size, threshold) if closed else _first_below(gain, threshold)
+    half, here, double = (loss_of(size, factor * data) for factor in (0.5, 1.0, 2.0))
     return Marginal(
         tokens=tokens,
-        last_doubling=float(gain(positive("tokens", tokens) / 2)),
-        next_doubling=float(gain(positive("tokens", tokens))),
+        last_doubling=1 - here / half,
+        next_doubling=1 - double / here,
         threshold=threshold,
         stop_tokens=stop,
         stop_tokens_seen=2 * stop,

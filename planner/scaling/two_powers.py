@@ -79,6 +79,14 @@ def two_powers(law: Law, conditions: Conditions) -> TwoPowers | None:
     return found if falling else None
 
 
+def loss_function(law: Law, conditions: Conditions) -> Callable[[float, float], float]:
+    """Loss of one size and one amount of tokens, by the closed form where the law has one."""
+    closed = two_powers(law, conditions)
+    if closed is not None:
+        return closed.loss
+    return lambda params, tokens: float(law.loss(params, tokens, **conditions))
+
+
 def _plain(k: Mapping[str, float], given: Conditions) -> TwoPowers:
     return TwoPowers(E=k["E"], A=k["A"], alpha=k["alpha"], B=k["B"], beta=k["beta"])
 

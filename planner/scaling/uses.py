@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from planner.quantities import show_count
 from planner.scaling.allocation import best_split
 from planner.scaling.laws import Law
-from planner.scaling.two_powers import TRAINING_FLOPS
+from planner.scaling.two_powers import TRAINING_FLOPS, loss_function
 
 WORTH_TELLING = 0.05  # of the run so far
 NOTHING = "less than 5 % of the run is left: nothing worth a plan"
@@ -48,13 +48,14 @@ def uses_by_law(
     """A new model for the freed compute, and one for all of it; losses on the law's own data."""
     given = dict(conditions or {})
     spent = TRAINING_FLOPS * params * tokens
-    here = float(law.loss(params, tokens, **given))
+    loss_of = loss_function(law, given)
+    here = loss_of(params, tokens)
     told = []
     for what, flops in (("freed", rest * spent), ("whole", (1 + rest) * spent)):
         size, data = best_split(flops=flops, law=law, conditions=given)
-        loss = float(law.loss(size, data, **given))
         told.append(
             f"by {law.name}, the {what} compute serves {show_count(size)} parameters on "
-            f"{show_count(data)} tokens best: loss {loss:.3f} against {here:.3f} at the stop"
+            f"{show_count(data)} tokens best: loss {loss_of(size, data):.3f} against {here:.3f} "
+            "at the stop"
         )
     return told

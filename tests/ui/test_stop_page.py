@@ -130,7 +130,9 @@ def test_hostile_uploads_are_refused_by_name_and_the_page_stays(
     assert "<script>" not in html(page)
 
 
-@pytest.mark.parametrize("path", ["/no/such/file", "/dev/zero", "/dev/null", "\x00", "~no-such-user/x"])
+@pytest.mark.parametrize(
+    "path", ["/no/such/file", "/dev/zero", "/dev/null", "\x00", "~no-such-user/x"]
+)
 def test_paths_that_are_no_logs_are_refused(page: AppTest, path: str) -> None:
     page.text_input(key="stop_path").set_value(path).run()
     assert page.error
