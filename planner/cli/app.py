@@ -62,7 +62,10 @@ def _command(args: argparse.Namespace, port: int) -> list[str]:
 def _replace_process(command: list[str]) -> int:
     """Become the server, so that a signal to us reaches it and nothing is left behind."""
     sys.stdout.flush()
-    if os.name != "posix":
-        return subprocess.call(command)
-    os.execv(command[0], command)
-    return 0  # not reached: the server has taken our place
+    start = os.execv if os.name == "posix" else _call
+    start(command[0], command)
+    return 0
+
+
+def _call(_: str, command: list[str]) -> None:
+    raise SystemExit(subprocess.call(command))

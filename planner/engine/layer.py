@@ -111,7 +111,8 @@ def _elementwise_bytes(batch: Batch, c: Constants) -> Array:
     width = blocks.ffn_hidden + blocks.shared_hidden + blocks.top_k * blocks.expert_hidden
     activation = (2 + blocks.gated) * width / parallel.tp
     software = np.where(recipe.eager > 0, c.elementwise_eager, c.elementwise)
-    software = np.where(parallel.compile > 0, c.elementwise_compiled, software)
+    fused = (parallel.compile > 0) | (recipe.native > 0)
+    software = np.where(fused, c.elementwise_compiled, software)
     result: Array = m * (stream + mixing + activation) * recipe.activation_bytes * software
     return result
 

@@ -49,6 +49,7 @@ class Recipe:
     flash_generation: Array  # 1, 2, 3; vendor kernels count as 3
     vendor_attention: Array  # 0 or 1: cuDNN or Transformer Engine attention
     eager: Array  # 0 or 1: norms, rotary and activations run as separate small kernels
+    native: Array  # 0 or 1: hand-written kernels, a fused classifier that works in place
     graphs: Array  # share of a dense layer's launches that a CUDA graph replays
     graphs_experts: Array  # the same of the experts'
     host_layer: Array  # operations of one layer, forward and backward: see host.py
@@ -116,6 +117,7 @@ def _traits(configuration: Configuration, stack: Stack) -> dict[str, float]:
         "flash_generation": generation,
         "vendor_attention": float(flash in ("cudnn", "te", "xla")),
         "eager": float(stack.kernels == "eager" and not compiled),
+        "native": float(stack.launch == "native"),
         "graphs": _graphs(configuration, stack)[0],
         "graphs_experts": _graphs(configuration, stack)[1],
         **host_work(configuration, stack).numbers(),

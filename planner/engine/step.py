@@ -35,12 +35,9 @@ BACKWARD_SHARE = 2 / 3
 # eager: cast to FP32 (6), log-softmax (12), its loss (4), softmax gradient (12), cast back (6) and
 # the copies of a shift (4); fused: read, write and read again, FP32 inside; vocab-parallel: cast,
 # maximum, exponentials in place, gradient; chunked: eager in pieces that caches hold in part
-LOGIT_TRAFFIC = np.array(
-    [
-        {"eager": 44.0, "fused": 20.0, "chunked": 30.0, "vocab-parallel": 28.0}[word]
-        for word in LOSSES
-    ]
-)
+_TRAFFIC = {"eager": 44.0, "fused": 20.0, "chunked": 30.0, "vocab-parallel": 28.0}
+LOGIT_TRAFFIC = np.array([_TRAFFIC[word] for word in LOSSES])
+IN_PLACE_TRAFFIC = 6.0  # of a fused classifier that reads logits once and leaves their gradient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +145,8 @@ def _head(batch: Batch, sustained: Rates, c: Constants) -> Array:
         recipe.adapters > 0, 2.0, 3.0
     )
     logits = product.m * product.n
-    per_logit = LOGIT_TRAFFIC[batch.parallel.loss] * recipe.activation_bytes / 2
+    counted = np.where(recipe.native > 0, IN_PLACE_TRAFFIC, LOGIT_TRAFFIC[batch.parallel.loss])
+    per_logit = counted * recipe.activation_bytes / 2
     result: Array = products + c.logit_bytes * logits * per_logit / sustained.memory
     return result
 
