@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-PACKAGES := $(wildcard planner hardware_db profiles)
+PACKAGES := planner hardware_db profiles
 
 .PHONY: app plan test lint type clean
 
