@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[Any]]
 
 MOST_ROWS = 1_000_000
+MOST_SAMPLES = 1e18  # of one length: more is a slip
 LONGEST = 10**8  # tokens
 BUCKET_STEP = 1.1  # bucketed batches hold lengths that differ by about this factor
 
@@ -114,6 +115,8 @@ def _rows(path: str, reader: csv.DictReader[str]) -> Any:
         length, count = (_positive(where, row[name]) for name in ("length", "count"))
         if length > LONGEST or not length.is_integer():
             raise PlannerError("data.lengths", where, f"length {length:g}: write whole tokens")
+        if count > MOST_SAMPLES:
+            raise PlannerError("data.lengths", where, f"count {count:g}: at most {MOST_SAMPLES:g}")
         yield length, count
 
 

@@ -6,6 +6,7 @@ import hardware_db
 from planner.engine.assumptions import assumed
 from planner.engine.energy import average_watts, carbon_kg, energy_kwh
 from planner.errors import PlannerError
+from planner.planning.places import grid_of
 from planner.planning.result import CostPart, EnergyPart, RunPart
 from planner.planning.scenario import Scenario
 
@@ -108,7 +109,7 @@ def _price(each: Scenario) -> tuple[hardware_db.Price | None, str]:
 def energy_of(each: Scenario, run: RunPart) -> EnergyPart:
     """Average power times device-seconds, at the building's meter; None where no power is known."""
     part, budget = each.accelerator, each.run.budget.kwh
-    place, grams = _grid(each)
+    place, grams = grid_of(each.run.price)
     board = each.run.hardware.power_limit or part.tdp_watts
     pue = _pue(each)
     watts = None if board is None else average_watts(board, tpu=part.vendor == "google")
@@ -124,38 +125,21 @@ def energy_of(each: Scenario, run: RunPart) -> EnergyPart:
         high=high,
         watts_per_device=watts,
         pue=pue,
-        kgco2e=None if grams is None or kwh is None else carbon_kg(kwh, grams),
+        kgco2e=None if kwh is None else carbon_kg(kwh, grams),
         grid=place,
         grams_per_kwh=grams,
         within_budget=None if budget is None or kwh is None else kwh <= budget,
-        reason=_energy_reason(part, watts, grams),
+        reason=_energy_reason(part, watts),
     )
 
 
-def _energy_reason(
-    part: hardware_db.Accelerator, watts: float | None, grams: float | None
-) -> str | None:
-    if watts is None:
-        return f"the power of {part.sku_id} is not known: set hardware.power_limit"
-    return None if grams is not None else "say price.region to have the grid's carbon"
+def _energy_reason(part: hardware_db.Accelerator, watts: float | None) -> str | None:
+    if watts is not None:
+        return None
+    return f"the power of {part.sku_id} is not known: set hardware.power_limit"
 
 
 def _pue(each: Scenario) -> float:
     provider = each.run.price.provider
     known = hardware_db.pue(provider) if provider else None
     return known.value if known else assumed("pue")
-
-
-def _grid(each: Scenario) -> tuple[str | None, float | None]:
-    """The grid of the stated region; the world's mean where none is stated or known."""
-    region, provider = each.run.price.region, each.run.price.provider
-    for place in (f"{provider}/{region}", region):
-        if region is None or place is None:
-            continue
-        try:
-            found = hardware_db.grid(place)
-        except hardware_db.HardwareError:
-            continue
-        return found.name, found.kg_per_kwh * 1000
-    world = hardware_db.grid("WORLD")
-    return f"{world.name} (no region said)", world.kg_per_kwh * 1000

@@ -110,6 +110,7 @@ def test_memory_is_that_of_a_full_row(tmp_path: Path) -> None:
         ("length,count\n-5,2\n", "above zero"),
         ("length,count\n5,nan\n", "above zero"),
         ("length,count\n5.5,2\n", "whole tokens"),
+        ("length,count\n5,1e308\n6,1e308\n", "count 1e\\+308: at most"),
         ("length,count\n5\n", "above zero"),
         ('length,count\n"5,' + "1\n" * 100_000, "not CSV"),
         ("length,count\n" + "1" * 2_000_000, "longer than"),

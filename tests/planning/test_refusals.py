@@ -29,6 +29,8 @@ from tests.planning.jobs import fine_tune, job
         ({"training.layout": "cp=32", "data.seq_len": 100}, "training.layout.cp", "2·cp"),
         ({"training.layout": "pp=64"}, "training.layout.pp", "32 layers"),
         ({"price.provider": "corner shop"}, "price.provider", "known"),
+        ({"price.region": "us-esat-1"}, "price.region", "us-east-1"),
+        ({"price.region": "us-esat-1", "price.provider": "aws"}, "price.region", "us-east-1"),
         ({"training.stack": "megatronn"}, "training.stack", "megatron"),
         ({"data.seq_len": None}, "data.seq_len", "8192"),
         ({"hardware.per_node": 7}, "hardware.per_node", "must divide"),
