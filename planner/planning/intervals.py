@@ -61,6 +61,17 @@ def time_spread(doubts: tuple[str, ...]) -> Spread:
     return _spread("time", doubts)
 
 
+def run_bounds(total: float, step: float, step_high: float) -> tuple[float, float]:
+    """(low, high) of a whole run's duration that hold 80 %.
+
+    The step's spread, and what published totals deviate beyond it: restarts, idle time and changes
+    on the way, which no plan states. Both are independent and add in squares.
+    """
+    beyond = _table()["run"]["beyond_step"]
+    sigma = math.hypot(math.log(step_high / step) / Z80, beyond)
+    return Spread(sigma=sigma).bounds(total)
+
+
 def memory_spread(doubts: tuple[str, ...]) -> Spread:
     """Spread of a peak memory."""
     return _spread("memory", doubts)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from planner.engine.assumptions import assumed
 from planner.engine.configuration import Configuration
 from planner.engine.run_length import Interruptions, run_seconds
+from planner.planning.intervals import run_bounds
 from planner.planning.result import RunPart, StepPart
 from planner.planning.scenario import Scenario
 
@@ -32,13 +33,14 @@ def run_part(
         interruptions=_interruptions(each, step.seconds, checkpoint_bytes),
     )
     total, days = whole.total, each.run.budget.days
+    low, high = run_bounds(total, step.seconds, step.high)
     return RunPart(
         steps=length.steps,
         tokens=length.tokens,
         epochs=length.epochs,
         seconds=total,
-        low=total * (step.low / step.seconds),
-        high=total * (step.high / step.seconds),
+        low=low,
+        high=high,
         parts={item.name: getattr(whole, item.name) for item in fields(whole)},
         device_hours=total * each.num_devices / 3600,
         goodput=whole.goodput,

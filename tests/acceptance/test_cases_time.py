@@ -133,7 +133,7 @@ def test_u34_reported_rates_of_7b_pretraining(sku: str, rate: float, mfu: float)
 
 
 @pytest.mark.parametrize(("sku", "rate"), [("a100-sxm4-80gb", 3700), ("h100-sxm5-80gb", 9600)])
-def test_u34_our_interval_covers_the_reported_rate(sku: str, rate: float) -> None:
+def test_u34_we_predict_the_reported_rates_within_a_quarter(sku: str, rate: float) -> None:
     made = plan(
         Run(
             model="llama-2-7b",
@@ -147,11 +147,7 @@ def test_u34_our_interval_covers_the_reported_rate(sku: str, rate: float) -> Non
             },
         )
     )
-    best = made.throughput.tokens_per_second_per_device
-    slowest, fastest = (
-        best * made.step.seconds / bound for bound in (made.step.high, made.step.low)
-    )
-    assert slowest <= rate <= fastest
+    assert made.throughput.tokens_per_second_per_device == pytest.approx(rate, rel=0.25)
 
 
 @pytest.mark.parametrize(
