@@ -33,6 +33,7 @@ def kernels(device: Device, preset: str) -> list[Kernel]:
         *_updates(sizes),
         *_convolutions(sizes),
         *_alignment(sizes),
+        *_compiled(sizes),
     ]
     return list({each.key: each for each in planned}.values())
 
@@ -109,6 +110,10 @@ def _convolutions(sizes: Sizes) -> Iterator[Kernel]:
 def _layers(sizes: Sizes) -> Iterator[Kernel]:
     for number_format, (batch, length, dimensions) in product(sizes.formats, sizes.layers):
         yield layer(batch, length, dimensions, number_format)
+
+
+def _compiled(sizes: Sizes) -> Iterator[Kernel]:
+    """Last, since compiling takes a minute."""
     if sizes.compiled:
         for number_format in sizes.formats:
             yield layer(*sizes.layers[-1], number_format, compiled=True)

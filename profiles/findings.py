@@ -47,6 +47,8 @@ def _compared(results: Sequence[Result], number_format: str) -> str | None:
     skipped = [each for each in other.values() if "skipped-slow" in each.flags]
     more = f"; larger ones were skipped, {skipped[0].reason}" if skipped else ""
     emulated = ": the device emulates it" if "emulated" in other[side].flags else ""
+    doubtful = any("unreliable" in each.flags for each in (base[side], other[side]))
+    more += " (times vary by 25 % or more)" if doubtful else ""
     if ratio < SLOWER:
         return f"{said}, {1 / ratio:.3g} times slower than FP32{emulated}{more}"
     if ratio > FASTER:
