@@ -32,7 +32,7 @@ WIDE = (
     "compile=all",
     "loss=all",
     "attention=all",
-    "precision=bf16,fp16",
+    "precision=bf16,fp16,fp32",
     "global_batch=384,512,768,1536,3072,6144",
     "count=256,512,1024,2048",
 )

@@ -55,6 +55,8 @@ def _study(study: dict[str, Any] | None) -> Iterator[str]:
         return
     yield ""
     yield paint(f"By {study['trials']:,} trials of the study {study['name']}", "bold")
+    if not study["complete"]:
+        yield line("", "interrupted: the same --study goes on where it is stored", column=0)
     if study["best"] is None:
         yield line("best", "no trial fits within the limits", column=12)
         return

@@ -124,10 +124,12 @@ class Answer:
             )
         if self.best is not None and not self.best.sure:
             found.append("the best only probably fits: no candidate fits with 90 % probability")
-        budget = self.space.run.budget
-        if budget.usd is not None and all(point.usd is None for point in self.points):
-            offer = self.space.groups[0].offers[0]
-            found.append(f"budget.usd cannot be checked: {offer.reason}")
+        if self.points and all(point.usd is None for point in self.points):
+            reason = self.space.groups[0].offers[0].reason
+            if self.space.run.budget.usd is not None:
+                found.append(f"budget.usd cannot be checked, so nothing keeps it: {reason}")
+            if self.aim.by in ("cost", "value"):
+                found.append(f"nothing can be ranked by {self.aim.by}, time decides: {reason}")
         return found
 
 

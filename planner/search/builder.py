@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
+from planner.engine import choices
 from planner.engine.batch import Batch
 from planner.errors import PlannerError
 from planner.planning.scenario import Scenario, scenario
@@ -130,7 +131,7 @@ class Builder:
             "global_batch": list(self.longer.tried),
             "micro_batch": usual.micro_batches(batches),
             "sharding": usual.shardings(each),
-            "recompute": usual.recomputes(each),
+            "recompute": list(choices.RECOMPUTES),
         }
         own = _own_values(self.run, each)
         found = {}

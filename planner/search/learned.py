@@ -7,7 +7,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from planner.search.answer import Answer
@@ -48,21 +48,12 @@ def setup_of(space: Space, aim: Aim | None, name: str | None) -> Setup:
         "weights": None if aim is None else dict(aim.weights),
     }
     made = Setup(
-        name=name or "forerun",
+        name=name or "",
         about=about,
         objectives=objectives(space, aim),
         starts=starts(encoding),
     )
-    return (
-        made
-        if name
-        else Setup(
-            name=f"forerun-{made.fingerprint}",
-            about=about,
-            objectives=made.objectives,
-            starts=made.starts,
-        )
-    )
+    return made if name else replace(made, name=f"forerun-{made.fingerprint}")
 
 
 @contextlib.contextmanager

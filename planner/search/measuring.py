@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from planner.errors import PlannerError
@@ -122,12 +123,8 @@ def _setup(what: Subject, options: Choices, device: str, name: str | None) -> Se
     plain = {"micro_batch": 0, "precision": options.precisions[0], "compile": options.compiles[0]}
     large = {**plain, "micro_batch": len(options.micro_batches) - 1}
     starts = (plain, large) if len(options.micro_batches) > 1 else (plain,)
-    made = Setup(name=name or "measured", about=about, objectives=("time",), starts=starts)
-    if name:
-        return made
-    return Setup(
-        name=f"measured-{made.fingerprint}", about=about, objectives=("time",), starts=starts
-    )
+    made = Setup(name=name or "", about=about, objectives=("time",), starts=starts)
+    return made if name else replace(made, name=f"measured-{made.fingerprint}")
 
 
 def _check_torch() -> None:

@@ -86,10 +86,6 @@ def shardings(scenario: Scenario) -> list[Value]:
     return ["none", "zero1", "zero3"]
 
 
-def recomputes(scenario: Scenario) -> list[Value]:
-    return ["none", "selective", "full"]
-
-
 def precisions(scenario: Scenario) -> list[Value]:
     """The run's own precision, and the mixed recipes that the part computes in hardware."""
     from planner.engine.formats import MATMUL

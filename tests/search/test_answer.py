@@ -159,6 +159,15 @@ def test_the_best_is_written_as_a_run_file(forerun: Callable[..., Any], tmp_path
         assert word in text
 
 
+def test_an_unknown_price_is_said_and_time_decides() -> None:
+    run = job(hardware__sku="xeon-8480plus-amx", hardware__count=1, hardware__host_memory="1TB")
+    answer = search(run, by="cost", restrictions=limits(fix=QUICK)).to_json()
+    assert answer["best"]["cost"]["usd"] is None
+    assert any("can be ranked by cost" in text for text in answer["warnings"])
+    fastest = search(run, restrictions=limits(fix=QUICK)).to_json()
+    assert answer["best"]["run"]["seconds"] == fastest["best"]["run"]["seconds"]
+
+
 def test_a_point_can_be_hashed_for_comparison(made: Answer) -> None:
     assert isinstance(made.points[0], Point)
     assert len(set(made.points)) == len(made.points)
