@@ -76,7 +76,7 @@ def test_a_really_computed_step_allocates_what_the_trace_says(settings):
     from benchmarks.memory_truth.trace import trace
 
     case = replace(TINY, **settings)
-    assert trace(case).peak_bytes == pytest.approx(allocator.peak_bytes(case), rel=0.01)
+    assert trace(case).peak_bytes == pytest.approx(allocator.peak_bytes(case), rel=0.02)
 
 
 def test_eager_attention_with_dropout_keeps_what_korthikanti_counted(rows):
