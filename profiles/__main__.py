@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 
@@ -25,14 +26,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("profiles: interrupted\n")
         return 130
-    print(json.dumps(found.found, indent=2, allow_nan=False) if args.json else _text(found.lines))
     for each in found.warnings:
         sys.stderr.write(f"warning: {each}\n")
+    return _printed(
+        json.dumps(found.found, indent=2, allow_nan=False) if args.json else "\n".join(found.lines)
+    )
+
+
+def _printed(text: str) -> int:
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:  # whoever read has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     return 0
-
-
-def _text(lines: Sequence[str]) -> str:
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -87,6 +87,8 @@ def _tracker(device: Device) -> Any:
             if tensor.device.type != device.kind or tensor.layout != torch.strided:
                 return
             storage = tensor.untyped_storage()
+            if storage.device.type != device.kind:  # a fake tensor, left by a compilation
+                return
             key = storage._cdata
             if key in self._known:
                 return

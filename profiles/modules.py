@@ -48,6 +48,17 @@ def make_module(name: str) -> Any:
     return made
 
 
+def parameter_count(model: Any) -> int:
+    """Trainable and frozen parameters, each tensor once however often it is used.
+
+    >>> import torch
+    >>> layer = torch.nn.Linear(2, 2)
+    >>> parameter_count(torch.nn.Sequential(layer, layer))
+    6
+    """
+    return sum(each.numel() for each in model.parameters())
+
+
 def module_step(
     model: Any, device: Device, *, micro_batch: int, input_shape: tuple[int, ...], **settings: Any
 ) -> TrainingStep:

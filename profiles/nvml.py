@@ -168,9 +168,15 @@ def _matched(library: Any, uuid: str | None, pci_bus_id: str | None) -> Gauge:
     handle = _handle(library, count, uuid, pci_bus_id)
     if handle is None:
         _leave(library)
-        return Gauge("torch says neither UUID nor PCI bus of its device, and NVML lists several")
+        return Gauge(_unmatched(uuid, pci_bus_id, count))
     mig = bool(uuid and uuid.startswith("MIG-"))
     return NvmlGauge(library, handle, mig=mig, notes=_order_notes(library, count))
+
+
+def _unmatched(uuid: str | None, pci_bus_id: str | None, count: int) -> str:
+    if uuid is None and pci_bus_id is None:
+        return f"torch says neither UUID nor PCI bus of its device, NVML lists several: {count}"
+    return f"NVML lists {count} devices, none with the UUID or PCI bus that torch says"
 
 
 def _handle(library: Any, count: int, uuid: str | None, pci_bus_id: str | None) -> Any:

@@ -23,6 +23,9 @@ from profiles.trace import TraceEstimate, steady_step
 from profiles.training import TrainingStep
 
 _PHASED = 5  # steps timed phase by phase
+_EAGER_PEAK = (
+    "peak memory is the eager step's: compiled code runs eagerly while tensors are counted"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +114,10 @@ def _measured(
         compile_s=trace[0] - found.step_s if compiled.any else None,
         recompiles=compiled.later if compiled.any else None,
         energy_j=_energy(step, device, gauge, found, seconds),
-        flags=_flags(found, steady, others, state.throttle or gauge.state().throttle),
+        flags=(
+            *_flags(found, steady, others, state.throttle or gauge.state().throttle),
+            *([_EAGER_PEAK] if compiled.any and peak.reserved_bytes is None else []),
+        ),
     )
 
 

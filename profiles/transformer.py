@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from profiles.backend import torch_module
@@ -51,20 +52,31 @@ def layer_flops(dimensions: Dimensions, batch: int, length: int) -> float:
 
 def make_layer(dimensions: Dimensions) -> Any:
     """One pre-norm layer: (batch, length, hidden) to the same."""
+    return _layer_class()(dimensions)
+
+
+@cache
+def _layer_class() -> Any:
+    """One class for all layers, so that a compiled one serves the others."""
     torch = torch_module()
     nn, functional = torch.nn, torch.nn.functional
-    heads, kv_heads, width = dimensions.heads, dimensions.kv_heads, dimensions.head_dim
 
     class Layer(nn.Module):  # type: ignore[name-defined,misc]
-        def __init__(self) -> None:
+        def __init__(self, d: Dimensions) -> None:
             super().__init__()
-            d, bias = dimensions, dimensions.bias
+            self.heads, self.width, self.causal, self.gated = d.heads, d.head_dim, d.causal, d.gated
+            self.grouped = d.heads != d.kv_heads
+            self.sizes = (
+                d.heads * d.head_dim,
+                d.kv_heads * d.head_dim,
+                d.kv_heads * d.head_dim,
+            )
             norm = nn.RMSNorm if d.gated else nn.LayerNorm
             self.norm_1, self.norm_2 = norm(d.hidden), norm(d.hidden)
-            self.qkv = nn.Linear(d.hidden, (heads + 2 * kv_heads) * width, bias=bias)
-            self.out = nn.Linear(heads * width, d.hidden, bias=bias)
-            self.up = nn.Linear(d.hidden, (1 + d.gated) * d.ffn_hidden, bias=bias)
-            self.down = nn.Linear(d.ffn_hidden, d.hidden, bias=bias)
+            self.qkv = nn.Linear(d.hidden, sum(self.sizes), bias=d.bias)
+            self.out = nn.Linear(d.heads * d.head_dim, d.hidden, bias=d.bias)
+            self.up = nn.Linear(d.hidden, (1 + d.gated) * d.ffn_hidden, bias=d.bias)
+            self.down = nn.Linear(d.ffn_hidden, d.hidden, bias=d.bias)
 
         def forward(self, x: Any) -> Any:
             x = x + self.out(self._attend(self.norm_1(x)))
@@ -72,23 +84,22 @@ def make_layer(dimensions: Dimensions) -> Any:
 
         def _attend(self, x: Any) -> Any:
             batch, length, _ = x.shape
-            sizes = (heads * width, kv_heads * width, kv_heads * width)
             q, k, v = (
-                each.view(batch, length, -1, width).transpose(1, 2)
-                for each in self.qkv(x).split(sizes, dim=-1)
+                each.view(batch, length, -1, self.width).transpose(1, 2)
+                for each in self.qkv(x).split(self.sizes, dim=-1)
             )
             seen = functional.scaled_dot_product_attention(
-                q, k, v, is_causal=dimensions.causal, enable_gqa=heads != kv_heads
+                q, k, v, is_causal=self.causal, enable_gqa=self.grouped
             )
-            return seen.transpose(1, 2).reshape(batch, length, heads * width)
+            return seen.transpose(1, 2).reshape(batch, length, self.heads * self.width)
 
         def _activate(self, x: Any) -> Any:
-            if not dimensions.gated:
+            if not self.gated:
                 return functional.gelu(x)
             gate, up = x.chunk(2, dim=-1)
             return functional.silu(gate) * up
 
-    return Layer()
+    return Layer
 
 
 def make_model(dimensions: Dimensions) -> Any:

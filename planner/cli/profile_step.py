@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from planner.errors import PlannerError
 from planner.quantities import COUNT, SEQUENCE, read_whole
 from profiles.command import Answer, opened, seconds_of
-from profiles.modules import is_module_name, make_module, module_step
+from profiles.modules import is_module_name, make_module, module_step, parameter_count
 
 if TYPE_CHECKING:
     from planner.engine.model import Block, Model
@@ -52,6 +52,8 @@ def step_answer(args: argparse.Namespace) -> Answer:
     found |= {"micro_batch": size, "step": dataclasses.asdict(measured)}
     name = f"{described['model']}, micro-batch {size}, {args.precision}, compile {args.compile}"
     lines += step_lines(f"{name} on {device.name}", measured)
+    if args.compile != "none" and measured.compile_s is None:
+        described["warnings"].append(f"compile {args.compile}: torch compiled nothing")
     warnings = tuple(described["warnings"])
     return Answer(found=found, lines=lines, warnings=warnings)
 
@@ -65,6 +67,7 @@ def _maker(args: argparse.Namespace, device: Device) -> tuple[Maker, dict[str, A
     }
     described = {"model": args.model, "device": device.describe(), "warnings": []} | settings
     if is_module_name(args.model):
+        described["params"] = parameter_count(make_module(args.model))
         return _module_maker(args, device, settings), described
     return _transformer_maker(args, device, settings, described)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from planner.engine.assumptions import assumed
@@ -9,6 +11,7 @@ from planner.planning.plan import plan
 from planner.run import Run
 from profiles.energy import energy_of, estimated, total_joules
 from profiles.errors import ProfileError
+from profiles.modules import make_module, parameter_count
 from profiles.nvml import open_gauge
 from profiles.trace import steady_step
 from tests.profiles import replay
@@ -131,3 +134,25 @@ def test_u61_only_the_visible_device_is_read_of_eight() -> None:
     assert visible.energy_joules() == 4.0
     one = energy_of(seconds=5.0, counter_joules=4.0, polled_joules=None)
     assert total_joules([one]) == 4.0
+
+
+def test_u02_shared_instances_and_bare_parameters_are_counted_once(tmp_path: Path) -> None:
+    file = tmp_path / "nets.py"
+    file.write_text(
+        "import torch\n"
+        "from torch import nn\n"
+        "class Block(nn.Module):\n"
+        "    def __init__(self, act):\n"
+        "        super().__init__()\n"
+        "        self.one, self.two, self.act = nn.Linear(4, 4), nn.Linear(4, 4), act\n"
+        "def net():\n"
+        "    act = nn.ReLU()\n"
+        "    return nn.Sequential(*(Block(act) for _ in range(3)))\n"
+        "class ReZero(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.inner = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))\n"
+        "        self.scale = nn.Parameter(torch.zeros(2))\n"
+    )
+    counts = [parameter_count(make_module(f"{file}:{name}")) for name in ("net", "ReZero")]
+    assert counts == [120, 14]

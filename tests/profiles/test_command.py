@@ -148,6 +148,7 @@ def test_a_module_of_ones_own_is_measured(forerun: Callable[..., Any], tmp_path:
     found = forerun("profile", "--model", f"{file}:plain", *shape, *words).json
     assert found["step"]["step_s"] > 0
     assert found["step"]["peak_bytes"] > 0
+    assert found["params"] == 6 * 10 + 10
     refused = forerun("profile", "--model", f"{file}:broken", *shape, *words)
     assert refused.status == 2
     assert "not a torch module" in refused.err

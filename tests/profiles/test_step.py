@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import shutil
 from typing import Any
 
 import pytest
@@ -187,3 +188,12 @@ def test_too_few_micro_batches_are_refused() -> None:
     model = torch.nn.Linear(1, 1)
     with pytest.raises(ProfileError, match="at least 4"):
         gradient_noise(model, lambda y: model(y).sum(), [torch.ones(1, 1)], size=1)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="compiling for a CPU needs g++")
+def test_layers_compiled_one_by_one_share_one_compilation(device: Device) -> None:
+    found = measure_step(tiny(device, compile="regional"), device=device, steps=3, seconds=60)
+    assert found.compile_s is not None
+    assert found.compile_s > 10 * found.step_s
+    assert found.recompiles == 0
+    assert any("eager step" in each for each in found.flags)
