@@ -190,6 +190,7 @@ def test_too_few_micro_batches_are_refused() -> None:
         gradient_noise(model, lambda y: model(y).sum(), [torch.ones(1, 1)], size=1)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch itself
 @pytest.mark.skipif(shutil.which("g++") is None, reason="compiling for a CPU needs g++")
 def test_layers_compiled_one_by_one_share_one_compilation(device: Device) -> None:
     found = measure_step(tiny(device, compile="regional"), device=device, steps=3, seconds=60)
