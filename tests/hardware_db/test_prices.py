@@ -187,8 +187,6 @@ def test_the_newest_offer_is_taken_and_a_launch_price_only_without_one():
 
 def test_a_region_is_found_in_any_case() -> None:
     written = next(price for price in prices() if price.region != price.region.lower())
-    found = price_for(
-        written.sku_id, written.provider, written.region.lower(), written.mode
-    )
+    found = price_for(written.sku_id, written.provider, written.region.lower(), written.mode)
     assert found is not None
     assert found.region == written.region
