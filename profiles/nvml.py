@@ -153,7 +153,7 @@ def _library(library: Any) -> Any:
         try:
             library = import_module("pynvml")
         except ImportError:
-            return "nvidia-ml-py is not installed: pip install 'forerun[profile]'"
+            return "nvidia-ml-py is not installed: pip install nvidia-ml-py"
         except Exception as error:  # an old pynvml may fail in any way while it loads
             return f"pynvml does not load ({_short(error)}): pip install -U nvidia-ml-py"
     missing = [name for name in (*NEEDED, "NVMLError") if not hasattr(library, name)]
