@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,7 @@ def run(args: argparse.Namespace) -> int:
         Run.from_yaml(args.run_file)  # a wrong file is refused here, in the terminal
     if importlib.util.find_spec("streamlit") is None:
         raise PlannerError("streamlit", None, "the application needs it: pip install streamlit")
+    _refuse_taken(args.host, port)
     if args.json:
         print_json({"url": f"http://{args.host}:{port}", "host": args.host, "port": port})
     return _replace_process(_command(args, port))
@@ -43,6 +45,16 @@ def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text) < 65536):
         raise PlannerError("--port", text, "write a port from 1 to 65535")
     return int(text)
+
+
+def _refuse_taken(host: str, port: int) -> None:
+    """Say in one line that something listens there already, which the server would not."""
+    try:
+        with socket.create_connection((host, port), timeout=1):
+            pass
+    except OSError:
+        return
+    raise PlannerError("--port", port, f"in use: name another, such as --port {port + 1}")
 
 
 def _command(args: argparse.Namespace, port: int) -> list[str]:
