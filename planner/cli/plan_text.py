@@ -179,11 +179,13 @@ def _setting(plan: Plan) -> Iterator[str]:
     yield line("batch", batch)
     yield line("layout", f"{degrees or 'one device'}{sharding}; {chosen['interconnect']}")
     words = ("precision", "optimizer", "recompute", "attention", "loss", "compile", "offload")
-    yield line("training", ", ".join(f"{w} {chosen[w]}" for w in words if chosen[w] != "none"))
+    stated = [f"{word} {chosen[word]}" for word in words if chosen[word] != "none"]
+    yield line("task", ", ".join([chosen["task"], *stated]))
     yield line("stack", chosen["stack"])
     if chosen["by_planner"]:
         names = ", ".join(name.replace("_", " ") for name in chosen["by_planner"])
-        compared = f" (fastest that fits of {chosen['compared']:,})" if _searched(chosen) else ""
+        best = "fastest that fits" if plan.fits else "nearest to fitting"
+        compared = f" ({best} of {chosen['compared']:,})" if _searched(chosen) else ""
         yield line("chosen", f"by the planner: {names}{compared}")
     for name, reason in chosen["reasons"].items():
         yield line("", f"{name.replace('_', ' ')}: {reason}")
