@@ -32,13 +32,15 @@ def preset_source(preset: str) -> str:
 
 
 def nearest_presets(word: str) -> list[str]:
-    """Preset ids like `word`, of a family that begins alike.
+    """Preset ids like `word`: those that it begins, then those of a family that begins alike.
 
-    >>> nearest_presets("Llama3 8B")[0], nearest_presets("resnet-50")
-    ('llama-3-8b', [])
+    >>> nearest_presets("Llama3 8B")[0], nearest_presets("gpt2")[0], nearest_presets("resnet-50")
+    ('llama-3-8b', 'gpt2-124m', [])
     """
     plain = "-".join(word.lower().replace("_", "-").split())
-    return [near for near in nearest(plain, preset_ids()) if near[:2] == plain[:2]]
+    begun = [each for each in preset_ids() if len(plain) > 1 and each.startswith(plain)]
+    alike = [each for each in nearest(plain, preset_ids()) if each[:2] == plain[:2]]
+    return list(dict.fromkeys(begun + alike))[:3]
 
 
 def _read(preset: str) -> dict[str, object]:
