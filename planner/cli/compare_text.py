@@ -72,8 +72,9 @@ def _front(pareto: list[dict[str, Any]]) -> None:
 def _lost(lost: list[dict[str, Any]]) -> None:
     if lost:
         print("\n" + paint("Nothing fits on", "bold"))
+    column = max((len(row["sku"]) for row in lost), default=0) + 2
     for row in lost:
-        print(line(row["sku"], row["why"], column=24))
+        print(line(row["sku"], row["why"], column=column))
 
 
 def _excluded(excluded: list[dict[str, Any]]) -> None:

@@ -76,10 +76,12 @@ def _slower(bones: Outline, first: Outline) -> str:
 
 def _times(ratio: float) -> str:
     """
-    >>> _times(1.234), _times(1234.5)
-    ('1.2 times', '1,234 times')
+    >>> _times(1.012), _times(1.234), _times(1234.5)
+    ('1.01 times', '1.2 times', '1,234 times')
     """
-    return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.2g} times"
+    if ratio >= 10:
+        return f"{ratio:,.0f} times"
+    return f"{ratio:.3g} times" if 1 < ratio < 1.1 else f"{ratio:.2g} times"
 
 
 def _distinct(bones: Outline, first: Outline) -> str:
