@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "forerun.search.measured/1"
 DEFAULT_BATCH = 32  # samples of a step where the run says none
+_NO_TORCH = "needs torch: pip install -e '.[profile]' in forerun's folder"
 
 
 def measured_search(
@@ -131,4 +132,4 @@ def _check_torch() -> None:
     import importlib.util
 
     if importlib.util.find_spec("torch") is None:
-        raise PlannerError("--measure", None, "needs torch: pip install 'forerun[profile]'")
+        raise PlannerError("--measure", None, _NO_TORCH)
