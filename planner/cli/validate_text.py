@@ -46,7 +46,8 @@ def _headline(found: dict[str, Any]) -> None:
     if rule and rule["mean_of_source_medians"] is not None:
         better = f"better on {rule['sources_better']} of {rule['sources_compared']}"
         theirs = _percent(rule["mean_of_source_medians"])
-        print(f"the rule 6·N·D at 40 % of the peak: {theirs}; forerun is {better} sources")
+        rivals = "sources with ten rows or more"
+        print(f"the rule 6·N·D at 40 % of the peak: {theirs}; forerun is {better} {rivals}")
 
 
 def _scores(scores: dict[str, Any], title: str) -> None:
