@@ -54,7 +54,8 @@ def _refuse_taken(host: str, port: int) -> None:
             pass
     except OSError:
         return
-    raise PlannerError("--port", port, f"in use: name another, such as --port {port + 1}")
+    other = port + 1 if port < 65535 else 8501
+    raise PlannerError("--port", port, f"in use: name another, such as --port {other}")
 
 
 def _command(args: argparse.Namespace, port: int) -> list[str]:
