@@ -49,6 +49,12 @@ def until_time_is(page: Any, expected: str) -> None:
     wait_for(lambda: figure(page, "time") == expected, f"time {expected}")
 
 
+def settle(page: Any) -> None:
+    """Wait for the whole answer: a key pressed before can meet a field that is being replaced."""
+    idle = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+    wait_for(lambda: page.find_elements("css selector", idle), "an answered page")
+
+
 def field(page: Any, label: str) -> Any:
     selector = f'[data-testid="stSidebar"] [aria-label="{label}"]'
     return wait_for(lambda: page.find_elements("css selector", selector), label)[0]
@@ -57,6 +63,7 @@ def field(page: Any, label: str) -> Any:
 def type_into(page: Any, label: str, text: str) -> None:
     from selenium.webdriver.common.keys import Keys
 
+    settle(page)
     box = field(page, label)
     box.send_keys(Keys.CONTROL, "a")
     box.send_keys(text)
@@ -115,9 +122,11 @@ def choose(page: Any, label: str, option: str) -> None:
     """Pick an option of a select box with the keyboard alone."""
     from selenium.webdriver.common.keys import Keys
 
+    settle(page)
     selector = f'[data-testid="stSidebar"] input[aria-label*="{label}"]'
     box = wait_for(lambda: page.find_elements("css selector", selector), label)[0]
     box.send_keys(option)
+    wait_for(lambda: option in texts(page, '[role="option"]'), f"the option {option}")
     box.send_keys(Keys.ENTER)
 
 
