@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,25 +13,9 @@ import pytest
 from planner.planning.plan import plan
 from planner.quantities import show_duration, show_usd
 from planner.run import Run
+from tests.browser.waiting import settle, wait_for
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "llama-3-8b.yaml"
-PATIENCE = 30  # s
-
-
-def wait_for(look: Callable[[], Any], what: str) -> Any:
-    """What `look` finds, as soon as it finds something; elements may be replaced meanwhile."""
-    from selenium.common.exceptions import StaleElementReferenceException
-
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        try:
-            found = look()
-        except StaleElementReferenceException:
-            found = None
-        if found:
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"not within {PATIENCE} s: {what}")
 
 
 def texts(page: Any, selector: str) -> list[str]:
@@ -47,12 +30,6 @@ def figure(page: Any, name: str) -> str:
 
 def until_time_is(page: Any, expected: str) -> None:
     wait_for(lambda: figure(page, "time") == expected, f"time {expected}")
-
-
-def settle(page: Any) -> None:
-    """Wait for the whole answer: a key pressed before can meet a field that is being replaced."""
-    idle = '[data-testid="stApp"][data-test-script-state="notRunning"]'
-    wait_for(lambda: page.find_elements("css selector", idle), "an answered page")
 
 
 def field(page: Any, label: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,25 +9,9 @@ from typing import Any
 import pytest
 
 from planner.quantities import show_count
+from tests.browser.waiting import settle, wait_for
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "llama-3-8b.yaml"
-PATIENCE = 30  # s
-
-
-def wait_for(look: Callable[[], Any], what: str) -> Any:
-    """What `look` finds, as soon as it finds something."""
-    from selenium.common.exceptions import StaleElementReferenceException
-
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        try:
-            found = look()
-        except StaleElementReferenceException:
-            found = None
-        if found:
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"not within {PATIENCE} s: {what}")
 
 
 def figure(page: Any, name: str) -> str:
@@ -46,6 +29,7 @@ def box(page: Any, label: str) -> Any:
 def type_into(page: Any, label: str, text: str) -> None:
     from selenium.webdriver.common.keys import Keys
 
+    settle(page)
     field = box(page, label)
     field.send_keys(Keys.CONTROL, "a")
     field.send_keys(text)

@@ -1,0 +1,31 @@
+"""Waiting for a page in a real browser."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+PATIENCE = 30  # s
+
+
+def wait_for(look: Callable[[], Any], what: str) -> Any:
+    """What `look` finds, as soon as it finds something; elements may be replaced meanwhile."""
+    from selenium.common.exceptions import StaleElementReferenceException
+
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        try:
+            found = look()
+        except StaleElementReferenceException:
+            found = None
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"not within {PATIENCE} s: {what}")
+
+
+def settle(page: Any) -> None:
+    """Wait for the whole answer: a key pressed before can meet a field that is being replaced."""
+    idle = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+    wait_for(lambda: page.find_elements("css selector", idle), "an answered page")
