@@ -1,8 +1,9 @@
-"""The stop rule ends real loops: plain Python, Hugging Face, Optuna; Lightning's by its hooks."""
+"""The stop rule ends real loops: plain Python, Hugging Face, Lightning, Optuna."""
 
 from __future__ import annotations
 
 import math
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -157,14 +158,11 @@ def test_lightning_hooks_stop_the_trainer_after_validations() -> None:
     assert trainer.should_stop
 
 
-def test_lightning_is_named_when_it_is_not_there() -> None:
-    try:
-        import lightning  # noqa: F401
-    except ImportError:
-        with pytest.raises(PlannerError, match="pip install lightning"):
-            lightning_callback()
-    else:
-        assert isinstance(lightning_callback(), LightningHooks)
+def test_lightning_is_named_when_it_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("lightning.pytorch", "pytorch_lightning"):
+        monkeypatch.setitem(sys.modules, f"{package}.callbacks", None)  # as if not installed
+    with pytest.raises(PlannerError, match="pip install lightning"):
+        lightning_callback()
 
 
 def study_of(direction: str, curves: list[list[float]]) -> Any:
@@ -240,13 +238,14 @@ def test_a_lightning_trainer_is_stopped() -> None:
         def configure_optimizers(self) -> Any:
             return torch.optim.SGD(self.parameters(), lr=0.01)
 
+    callback = lightning_callback()
     data = torch.utils.data.DataLoader(
         torch.utils.data.TensorDataset(torch.randn(8, 2)), batch_size=4
     )
     trainer = pl.Trainer(
         max_epochs=len(overfits),
         accelerator="cpu",
-        callbacks=[lightning_callback()],
+        callbacks=[callback],
         logger=False,
         enable_checkpointing=False,
         enable_progress_bar=False,
@@ -254,3 +253,5 @@ def test_a_lightning_trainer_is_stopped() -> None:
     )
     trainer.fit(Scripted(), data, data)
     assert trainer.current_epoch in (7, 8, 9)
+    assert callback.stopper.judgement is not None
+    assert callback.stopper.judgement.verdict == "stop"
