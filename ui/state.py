@@ -12,6 +12,7 @@ from ui.fields import FIELDS
 from ui.text import LANGUAGES, language_of
 
 _LINK, _NOTES, _WRONG_FILE = "_link", "_notes", "_wrong_file"
+_TAKEN = "_taken"
 
 
 def values() -> dict[str, str]:
@@ -30,6 +31,10 @@ def restore() -> None:
     if "lang" not in state:
         asked = params.get("lang")
         state["lang"] = asked if asked in LANGUAGES else language_of(st.context.locale)
+    taken = state.pop(_TAKEN, None)
+    if taken is not None:
+        _set(taken)
+        return
     started = _LINK in state
     if started and (not link.has_scenario(params) or params == state[_LINK]):
         return
@@ -60,6 +65,11 @@ def notes() -> list[tuple[str, str]]:
 def apply(changes: Mapping[str, object]) -> None:
     """Change the fields as the planner advises: for the callback of a button."""
     _set(run_file.changed(values(), changes))
+
+
+def take(found: Mapping[str, str]) -> None:
+    """Let the next run of the page start from these fields, whatever its address can hold."""
+    st.session_state[_TAKEN] = dict(found)
 
 
 def _set(found: Mapping[str, str]) -> None:
