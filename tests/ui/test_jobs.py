@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
 
 from ui.jobs import Jobs
 
@@ -27,3 +29,30 @@ def test_a_failure_is_kept_and_can_be_forgotten() -> None:
     assert (job.state, str(job.error)) == ("failed", "no table")
     jobs.forget("a")
     assert jobs.get("a", lambda progress: 1) is not job
+
+
+def test_a_cancelled_job_ends_where_it_reports() -> None:
+    going, jobs = threading.Event(), Jobs()
+
+    def count(progress: Callable[[int, int], None]) -> None:
+        for done in range(10_000):
+            progress(done, 10_000)
+            going.set()
+            time.sleep(0.001)
+
+    job = jobs.get("a", count)
+    assert going.wait(10)
+    job.cancel()
+    job.join(10)
+    assert job.state == "cancelled"
+    assert job.result is None
+
+
+def test_of_the_jobs_that_ended_the_oldest_are_forgotten() -> None:
+    jobs = Jobs(most=2)
+    first = [jobs.get(str(number), lambda progress: None) for number in range(3)]
+    for job in first:
+        job.join(10)
+    jobs.get("new", lambda progress: None).join(10)
+    assert jobs.get("2", lambda progress: None) is first[2]
+    assert jobs.get("0", lambda progress: None) is not first[0]
