@@ -11,7 +11,7 @@ Work = Callable[[Callable[[int, int], None]], Any]
 MOST_KEPT = 64  # ended jobs whose answers are remembered
 
 
-class Cancelled(Exception):
+class NotWantedError(Exception):
     """Raised inside the work, where it reports its progress, once nobody wants the answer."""
 
 
@@ -50,13 +50,13 @@ class Job:
 
     def _report(self, done: int, total: int) -> None:
         if self._unwanted.is_set():
-            raise Cancelled
+            raise NotWantedError
         self.progress = (done, total)
 
     def _run(self, work: Work) -> None:
         try:
             self.result = work(self._report)
-        except Cancelled:
+        except NotWantedError:
             self.state = "cancelled"
         except Exception as error:  # a thread has nobody else to tell
             self.error = error
