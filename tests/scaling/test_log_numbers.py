@@ -43,3 +43,11 @@ def test_many_numbers_of_one_shape_are_read_together() -> None:
     values, found = read_back(words)
     assert all(found)
     assert values == [float(word) for word in words]
+
+
+@given(st.lists(st.decimals(-(10**7), 10**7, places=7).map(str), min_size=1, max_size=40))
+def test_a_plain_decimal_is_read_to_the_last_bit(words: list[str]) -> None:
+    plain = [word for word in words if "E" not in word]
+    values, found = read_back([*plain, "0"])
+    assert all(found)
+    assert values == [*map(float, plain), 0.0]

@@ -10,7 +10,8 @@ import numpy as np
 
 from planner.errors import PlannerError
 from planner.scaling.logs.columns import Column, Columns, classify
-from planner.scaling.logs.numbers import Bytes, Floats, Places, padded, parse_numbers, skip_spaces
+from planner.scaling.logs.digits import Bytes, Floats, Places
+from planner.scaling.logs.numbers import padded, parse_numbers, skip_spaces
 from planner.scaling.logs.sink import Sink
 from planner.scaling.logs.source import Source
 

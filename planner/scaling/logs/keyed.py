@@ -10,15 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.scaling.logs.numbers import (
-    Bytes,
-    Flags,
-    Floats,
-    Places,
-    padded,
-    parse_numbers,
-    skip_spaces,
-)
+from planner.scaling.logs.digits import Bytes, Flags, Floats, Places
+from planner.scaling.logs.numbers import padded, parse_numbers, skip_spaces
 from planner.scaling.logs.sink import Sink
 from planner.scaling.logs.source import Source
 
@@ -92,14 +85,38 @@ def _values(
 ) -> tuple[Places, Floats, Places]:
     """The line and the number of each occurrence of a key (the first of a line counts), and the
     lines where no number stands behind the key."""
-    places = _occurrences(text, key.literal, counts)
-    places = places[_stands_alone(text, places, key)]
-    lines = np.searchsorted(newlines, places)
-    first = np.flatnonzero(np.diff(lines, prepend=-1) > 0)
-    places, lines = places[first], lines[first]
+    if key.line_start:
+        places, lines = _line_starts(text, newlines, key)
+    else:
+        places, lines = _in_lines(text, newlines, counts, key)
     starts = skip_spaces(text, places + len(key.literal))
     values, found = parse_numbers(text, starts)
     return lines[found], values[found], lines[~found]
+
+
+def _line_starts(text: Bytes, newlines: Places, key: Key) -> tuple[Places, Places]:
+    """The lines that begin with the key, as places and as numbers of lines."""
+    places = np.concatenate(([0], newlines + 1))[: len(newlines)]
+    begin = np.ones(len(places), dtype=np.bool_)
+    for offset, character in enumerate(key.literal):
+        begin &= text[places + offset] == character
+    return places[begin], np.flatnonzero(begin)
+
+
+def _in_lines(text: Bytes, newlines: Places, counts: Places, key: Key) -> tuple[Places, Places]:
+    """Where the key stands first in a line, as places and as numbers of lines."""
+    places = _occurrences(text, key.literal, counts)
+    return _first_of_each_line(places[_stands_alone(text, places, key)], newlines)
+
+
+def _first_of_each_line(places: Places, newlines: Places) -> tuple[Places, Places]:
+    """The first place of each line that has one, and the numbers of those lines."""
+    one_each = len(places) == len(newlines) and bool((places < newlines).all())
+    if one_each and (places[1:] > newlines[:-1]).all():  # as in most logs
+        return places, np.arange(len(places))
+    lines = np.searchsorted(newlines, places)
+    first = np.flatnonzero(np.diff(lines, prepend=-1) > 0)
+    return places[first], lines[first]
 
 
 def _occurrences(text: Bytes, literal: bytes, counts: Places) -> Places:
@@ -115,14 +132,10 @@ def _occurrences(text: Bytes, literal: bytes, counts: Places) -> Places:
 
 
 def _stands_alone(text: Bytes, places: Places, key: Key) -> Flags:
-    """No letter before the key; a newline before it where it must begin the line."""
-    before = text[np.maximum(places - 1, 0)]
-    first = places == 0
-    if not key.line_start:
-        begins_word = bool(_WORD[key.literal[0]])
-        everywhere = np.ones(len(places), dtype=np.bool_)
-        return first | ~_WORD[before] if begins_word else everywhere
-    return np.asarray(first | (before == _NEWLINE))
+    """No letter before the key where it begins with one."""
+    if not _WORD[key.literal[0]]:
+        return np.ones(len(places), dtype=np.bool_)
+    return np.asarray((places == 0) | ~_WORD[text[np.maximum(places - 1, 0)]])
 
 
 def _carried(steps: Floats, last_step: float) -> Floats:

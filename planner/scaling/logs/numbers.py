@@ -11,12 +11,8 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
 
-Bytes = NDArray[np.uint8]
-Places = NDArray[np.intp]
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+from planner.scaling.logs.digits import Bytes, Flags, Floats, Places, plain_decimals
 
 _LONGEST = 40  # characters; a longer run of number characters is not a number
 _LOOKS = (10, 24, _LONGEST + 1)  # characters looked at first, then where they do not suffice
@@ -57,8 +53,15 @@ def parse_numbers(text: Bytes, starts: Places) -> tuple[Floats, Flags]:
     >>> values.tolist(), found.tolist()
     ([1.5, -0.002, nan, nan], [True, True, True, False])
     """
-    if len(starts) == 0:
-        return np.empty(0), np.empty(0, dtype=np.bool_)
+    values, found = plain_decimals(text, starts)
+    others = np.flatnonzero(~found)
+    if len(others):
+        values[others], found[others] = _any_numbers(text, starts[others])
+    return values, found
+
+
+def _any_numbers(text: Bytes, starts: Places) -> tuple[Floats, Flags]:
+    """As `parse_numbers`, for numbers in whatever way they are written."""
     ends, marks = _spans(text, starts)
     mantissa_ends, exponents, found = _exponents(text, ends, marks)
     values, decimal = _decimals(text, starts, mantissa_ends)

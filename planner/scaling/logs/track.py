@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,10 +39,9 @@ class Track:
         steps, values = steps[finite], values[finite]
         if len(steps) == 0:
             return
-        previous = np.concatenate(([self.last_step], steps[:-1]))
-        for piece in np.split(np.arange(len(steps)), np.flatnonzero(steps < previous)):
-            if len(piece):
-                self._extend(steps[piece], values[piece])
+        back = np.flatnonzero(steps[1:] < steps[:-1]) + 1
+        for begin, end in pairwise((0, *back.tolist(), len(steps))):
+            self._extend(steps[begin:end], values[begin:end])
 
     def _count_nonfinite(self, finite: NDArray[np.bool_]) -> None:
         self.num_points += int(finite.sum())
