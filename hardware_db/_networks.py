@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -60,12 +61,17 @@ def network_for(sku: str, provider: str | None = None) -> Network | None:
     'a3-megagpu-8g'
     """
     sku_id = accelerator(sku).sku_id
-    fitting = [net for net in networks() if net.kind == "scale-out" and sku_id in net.sku_ids]
+    fitting = _between_nodes_of(sku_id)
     if provider is not None:
         wanted = known_word("network", provider, _names())
         return _fastest([net for net in fitting if wanted in _names_of(net)])
     reference = [net for net in fitting if net.provider in _REFERENCE_DESIGNS]
     return _fastest(reference) or _usual(_largest(fitting))
+
+
+@cache
+def _between_nodes_of(sku_id: str) -> tuple[Network, ...]:
+    return tuple(net for net in networks() if net.kind == "scale-out" and sku_id in net.sku_ids)
 
 
 @cache
@@ -77,16 +83,16 @@ def _names_of(network: Network) -> tuple[str, str, str]:
     return network.provider, network.instance_type, network.fabric
 
 
-def _fastest(found: list[Network]) -> Network | None:
+def _fastest(found: Sequence[Network]) -> Network | None:
     return max(_largest(found), key=lambda net: net.device_bytes_per_second or 0.0, default=None)
 
 
-def _largest(found: list[Network]) -> list[Network]:
+def _largest(found: Sequence[Network]) -> list[Network]:
     most = max((net.devices_per_node or 1 for net in found), default=1)
     return [net for net in found if (net.devices_per_node or 1) == most]
 
 
-def _usual(found: list[Network]) -> Network | None:
+def _usual(found: Sequence[Network]) -> Network | None:
     pool = [net for net in found if net.rdma] or found
     rates = Counter(net.device_bytes_per_second or 0.0 for net in pool)
     return max(

@@ -78,10 +78,8 @@ def prices(
     wanted = None if mode is None else known_word("mode", mode, MODES)
     return tuple(
         price
-        for price in _all()
-        if sku_id in (None, price.sku_id)
-        and name in (None, price.provider)
-        and wanted in (None, price.mode)
+        for price in (_all() if sku_id is None else _by_sku().get(sku_id, ()))
+        if name in (None, price.provider) and wanted in (None, price.mode)
     )
 
 
@@ -141,6 +139,14 @@ def _all() -> tuple[Price, ...]:
         for mode, column in columns.items()
         if row[column]
     )
+
+
+@cache
+def _by_sku() -> dict[str, tuple[Price, ...]]:
+    return {
+        sku_id: tuple(price for price in _all() if price.sku_id == sku_id)
+        for sku_id in dict.fromkeys(price.sku_id for price in _all())
+    }
 
 
 @cache

@@ -179,7 +179,7 @@ def _heads(batch: Batch, each: Formats) -> Array:
         result = result + _latents(batch, each)
     if blocks.cross_attention.any():
         result = result * (1 + blocks.cross_attention)
-    if np.any(software.padded_queries + software.padded_keys):
+    if (software.padded_queries + software.padded_keys).any():
         update = software.padded_queries * query + software.padded_keys * key
         result = result + each.compute * update
     kept: Array = result
@@ -257,7 +257,7 @@ def _recomputed(
     )  # an eager RMSNorm in 16 bits keeps an FP32 copy beside the layer's input
     kept = np.where(kind == FULL, entry, whole)
     again = np.where(kind == FULL, whole - held_entry, 0.0)
-    if np.any(kind == SELECTIVE):
+    if (kind == SELECTIVE).any():
         operations = batch.recipe.selective_ops > 0
         outputs = entry + _selected_outputs(batch, each, ffn)
         part = np.where(operations, outputs, whole - dropped)

@@ -7,7 +7,7 @@ kinds of layers are (g, n) or (g, 1). One plan is a batch of one, a search a bat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from planner.engine import choices
 from planner.engine.machine import Machine, machines
 from planner.engine.model import Block, Model
 from planner.engine.recipe import Recipe, recipes
+from planner.engine.records import columns, names
 from planner.engine.software import Software, softwares
 
 if TYPE_CHECKING:
@@ -139,27 +140,22 @@ def batch_of(
 
 def shapes(models: Sequence[Model], configurations: Sequence[Configuration]) -> Shape:
     """The models' arrays; trainable parameters come from the configurations."""
-    trainable = [
-        each.model.params_total if each.trainable_params is None else each.trainable_params
-        for each in configurations
-    ]
-    return Shape(
-        blocks=_blocks([model.blocks for model in models]),
-        hidden=_column(models, "hidden"),
-        vocab=_column(models, "vocab"),
-        layers=_column(models, "layers"),
-        input_embedding_params=_column(models, "input_embedding_params"),
-        position_params=_column(models, "position_params"),
-        head_params=_column(models, "head_params"),
-        final_params=_column(models, "final_params"),
-        tied=_column(models, "tied"),
-        params_total=_column(models, "params_total"),
-        trainable_params=np.array(trainable, dtype=np.float64),
-    )
+    rows = [_shape_row(*pair) for pair in zip(models, configurations, strict=True)]
+    return Shape(blocks=_blocks([model.blocks for model in models]), **columns(rows))
 
 
-def _column(items: Sequence[Any], name: str) -> Array:
-    return np.array([getattr(item, name) for item in items], dtype=np.float64)
+_MODEL_FIELDS = tuple(
+    name for name in names(Shape) if name not in ("blocks", "params_total", "trainable_params")
+)
+
+
+def _shape_row(model: Model, configuration: Configuration) -> dict[str, float]:
+    total, trainable = model.params_total, configuration.trainable_params
+    row = {name: getattr(model, name) for name in _MODEL_FIELDS}
+    return row | {
+        "params_total": total,
+        "trainable_params": total if trainable is None else trainable,
+    }
 
 
 _EMPTY = Block(count=0, heads=1, kv_heads=1, head_dim=1, v_head_dim=1)
@@ -168,15 +164,12 @@ _EMPTY = Block(count=0, heads=1, kv_heads=1, head_dim=1, v_head_dim=1)
 def _blocks(kinds: Sequence[tuple[Block, ...]]) -> Blocks:
     depth = max(len(each) for each in kinds)
     rows = [[*each, *[_EMPTY] * (depth - len(each))] for each in kinds]
-    return Blocks(
-        **{
-            item.name: np.array(
-                [[_block_value(row[g], item.name) for row in rows] for g in range(depth)],
-                dtype=np.float64,
-            )
-            for item in fields(Blocks)
-        }
+    table = np.array(
+        [[[_block_value(each, name) for name in names(Blocks)] for each in row] for row in rows],
+        dtype=np.float64,
     )
+    arrays = np.ascontiguousarray(table.transpose(2, 1, 0))
+    return Blocks(**dict(zip(names(Blocks), arrays, strict=True)))
 
 
 def _block_value(block: Block, name: str) -> float:
@@ -198,23 +191,30 @@ _WORDS = {
 
 
 def _parallel(configurations: Sequence[Configuration]) -> Parallel:
-    columns: dict[str, Array] = {}
-    for item in fields(Parallel):
-        if item.name in _WORDS:
-            words = _WORDS[item.name]
-            values = [choices.code(words, getattr(each, item.name)) for each in configurations]
-            columns[item.name] = np.array(values, dtype=np.int8)
-        elif item.name == "shard_degree":
-            columns[item.name] = np.array(
-                [_shard_degree(each) for each in configurations], dtype=np.float64
-            )
-        elif item.name == "encoder_seq_len":
-            columns[item.name] = np.array(
-                [each.encoder_seq_len or each.seq_len for each in configurations], dtype=np.float64
-            )
-        else:
-            columns[item.name] = _column(configurations, item.name)
-    return Parallel(**columns)
+    codes = columns([_codes(each) for each in configurations])
+    return Parallel(
+        **columns([_degrees(each) for each in configurations]),
+        **{name: array.astype(np.int8) for name, array in codes.items()},
+    )
+
+
+_DEGREES = tuple(
+    name for name in names(Parallel) if name not in (*_WORDS, "shard_degree", "encoder_seq_len")
+)
+
+
+def _codes(configuration: Configuration) -> dict[str, float]:
+    return {
+        name: choices.code(words, getattr(configuration, name)) for name, words in _WORDS.items()
+    }
+
+
+def _degrees(configuration: Configuration) -> dict[str, float]:
+    row = {name: getattr(configuration, name) for name in _DEGREES}
+    return row | {
+        "shard_degree": _shard_degree(configuration),
+        "encoder_seq_len": configuration.encoder_seq_len or configuration.seq_len,
+    }
 
 
 def _shard_degree(configuration: Configuration) -> int:

@@ -62,12 +62,14 @@ def bus_rate(group: Group, batch: Batch, c: Constants) -> Array:
 def members_inside(group: Group, batch: Batch) -> Array:
     """Members of the group in one scale-up domain, at least 1."""
     fitting = np.floor(batch.machine.domain / group.stride)
-    result: Array = np.clip(fitting, 1, group.size)
+    result: Array = np.minimum(np.maximum(fitting, 1), group.size)
     return result
 
 
 def gather_seconds(size_bytes: Array, group: Group, batch: Batch, c: Constants) -> Array:
     """All-gather or reduce-scatter of `size_bytes` (the whole tensor): (p-1)/p of it per rank."""
+    if not (group.size > 1).any():
+        return np.zeros(1)
     share = (group.size - 1) / group.size
     wire = size_bytes * share / bus_rate(group, batch, c)
     result: Array = np.where(group.size > 1, wire + _start(group, c), 0.0)

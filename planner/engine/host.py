@@ -8,10 +8,12 @@ stored in `data/host_overhead.json`.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from planner.engine.records import values
 
 if TYPE_CHECKING:
     from planner.engine.configuration import Configuration
@@ -40,7 +42,7 @@ class HostWork:
     launches_per_expert: float
 
     def numbers(self) -> dict[str, float]:
-        return asdict(self)
+        return values(self)
 
 
 NOTHING = HostWork(**dict.fromkeys(HostWork.__dataclass_fields__, 0.0))

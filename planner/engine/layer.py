@@ -83,7 +83,7 @@ def layer_seconds(batch: Batch, sustained: Rates, c: Constants) -> LayerSeconds:
 def _attention(batch: Batch, sustained: Rates, c: Constants) -> tuple[Array, Array]:
     flops = attention_flops(batch)
     flash = flops / flash_rate(batch, c)
-    if not np.any(batch.parallel.attention == MATH):
+    if not (batch.parallel.attention == MATH).any():
         return flash, flash * BACKWARD_FLASH
     scores = score_elements(batch) * batch.recipe.activation_bytes / sustained.memory
     products = flops / sustained.activation
@@ -120,6 +120,8 @@ def _elementwise_bytes(batch: Batch, c: Constants) -> Array:
 def _routing_bytes(batch: Batch, c: Constants) -> Array:
     """Bytes to permute tokens to their experts and back, one pass, (g, n)."""
     blocks = batch.shape.blocks
+    if not blocks.top_k.any():
+        return np.zeros(1)
     rows = tokens(batch) * blocks.top_k * expert_input(batch) / batch.parallel.tp
     result: Array = c.expert_passes * rows * batch.recipe.activation_bytes
     return result
@@ -127,6 +129,8 @@ def _routing_bytes(batch: Batch, c: Constants) -> Array:
 
 def _tensor_comm(batch: Batch, c: Constants) -> Array:
     """Two all-reduces of the residual stream a pass (or gather and scatter: the same volume)."""
+    if not (batch.parallel.tp > 1).any():
+        return np.zeros(1)
     size = tokens(batch) * batch.shape.hidden * batch.recipe.activation_bytes
     both = 2 * all_reduce_seconds(size, tensor_group(batch), batch, c)
     hidden = np.where(batch.recipe.overlap_tensor > 0, c.tensor_hidden, 0.0)
@@ -137,6 +141,8 @@ def _tensor_comm(batch: Batch, c: Constants) -> Array:
 def _context_comm(batch: Batch, attention: Array, c: Constants) -> Array:
     """Keys and values travel round the ring beside the attention of the blocks at hand."""
     blocks, parallel = batch.shape.blocks, batch.parallel
+    if not (parallel.cp > 1).any():
+        return np.zeros(1)
     width = blocks.kv_heads * (blocks.head_dim + blocks.v_head_dim) / parallel.tp
     size = tokens(batch) * width * batch.recipe.activation_bytes * (parallel.cp - 1)
     seconds = size / bus_rate(context_group(batch), batch, c)
@@ -148,7 +154,7 @@ def _context_comm(batch: Batch, attention: Array, c: Constants) -> Array:
 def _expert_comm(batch: Batch, c: Constants) -> Array:
     """Dispatch and combine of one pass; tensor ranks share a token's row."""
     blocks = batch.shape.blocks
-    if not np.any(blocks.num_experts):
+    if not blocks.num_experts.any():
         return np.zeros(1)
     size = tokens(batch) * expert_input(batch) * batch.recipe.activation_bytes / batch.parallel.tp
     both = 2 * exchange_seconds(size, np.maximum(blocks.top_k, 1), batch, c)
@@ -162,6 +168,8 @@ def _recompute(
 ) -> Array:
     """Full: the whole forward pass again. Selective: attention, and a share of the rest where
     flash attention already leaves nothing quadratic to drop."""
+    if not batch.parallel.recompute.any():
+        return np.zeros(1)
     plain = batch.parallel.attention == MATH
     share = np.where(plain, 0.0, c.selective * batch.recipe.selective_ops)
     selective = attention + share * linear

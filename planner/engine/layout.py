@@ -35,7 +35,7 @@ def valid(batch: Batch) -> Array:
         ~used
         | (ep == 1)
         | ((blocks.num_experts > 0) & (blocks.num_experts % ep == 0))
-        | ((blocks.num_experts == 0) & np.any(blocks.num_experts > 0, axis=0)),
+        | ((blocks.num_experts == 0) & (blocks.num_experts > 0).any(axis=0)),
         axis=0,
     )
     result: Array = (

@@ -68,7 +68,7 @@ def head_bytes(batch: Batch, each: Formats) -> HeadBytes:
     inside = per_logit["b"] * logits + np.where(kind == CHECKPOINTED, matrix, 0.0)
     at_weight = _at_weight_gradient(batch, each, kind, logits, hidden, matrix)
     forward = per_logit["f"] * logits
-    if np.any(kind == FUSED_LINEAR):
+    if (kind == FUSED_LINEAR).any():
         linear = _fused_linear(batch, each, tokens, hidden, matrix)
         forward = np.where(kind == FUSED_LINEAR, linear, forward)
     width = stream_width(batch)
@@ -95,7 +95,7 @@ def loss_kind(batch: Batch) -> Array:
 def _per_logit(name: str, kind: Array, each: Formats) -> Array:
     fixed, scaled = _TABLES[name]
     result: Array = fixed[kind] + scaled[kind] * each.compute
-    if np.any(each.compute == FP32):  # FP32 logits need no cast
+    if (each.compute == FP32).any():  # FP32 logits need no cast
         same = (each.compute == FP32) & (kind == VOCAB_PARALLEL)
         result = np.where(same, fixed[kind], result)
     if name != "h" and each.autocast.any():
@@ -110,7 +110,7 @@ def _at_weight_gradient(
     """Gradients of logits, hidden states and output matrix, each in its format."""
     whole = np.where(kind == FUSED_LINEAR, 0.0, each.compute * logits)
     result = whole + hidden + matrix
-    if np.any(kind == CHECKPOINTED):
+    if (kind == CHECKPOINTED).any():
         part = each.compute * logits / NUM_CHUNKS + hidden + 2 * matrix
         chunks = np.maximum(part, hidden + 3 * matrix)
         frozen = each.compute * logits / NUM_CHUNKS + hidden

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner.engine.formats import ATTENTION, MATMUL
+from planner.engine.records import columns
 
 if TYPE_CHECKING:
     from hardware_db import Accelerator
@@ -42,9 +43,7 @@ class Machine:
 def machines(configurations: Sequence[Configuration], parts: Sequence[Accelerator]) -> Machine:
     """The arrays of one machine per configuration."""
     rows = [_row(*pair) for pair in zip(configurations, parts, strict=True)]
-    return Machine(
-        **{name: np.array([row[name] for row in rows], dtype=np.float64) for name in rows[0]}
-    )
+    return Machine(**columns(rows))
 
 
 def _row(configuration: Configuration, part: Accelerator) -> dict[str, float]:

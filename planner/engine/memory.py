@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from planner.engine.choices import OFFLOADS
 from planner.engine.constants import Constants
 from planner.engine.gathered import level
 from planner.engine.phases import Moment, Step, step_moments, work
+from planner.engine.records import names
 from planner.engine.weights import StageWeights, stage_weights
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -72,23 +73,23 @@ def memory_bytes(batch: Batch, c: Constants, stage: str = "worst") -> MemoryByte
     """
     if stage == "worst":
         return peak(batch, c)[0]
-    return _stage(batch, c, stage, step_of(batch, stage))
+    return _stage(batch, c, step_of(batch, stage))
 
 
 def peak(batch: Batch, c: Constants) -> tuple[MemoryBytes, dict[str, Step]]:
     """The worst stage's parts, and the moments of a step on every stage that was looked at."""
     mine = work(batch)
     stages = ["first"]
-    if np.any(batch.parallel.pp > 1):
+    if (batch.parallel.pp > 1).any():
         stages.append("last")
-        if len(batch.shape.blocks.count) > 1 and np.any(batch.parallel.pp > 2):
+        if len(batch.shape.blocks.count) > 1 and (batch.parallel.pp > 2).any():
             stages.append("middle")
     steps = {
         stage: step_moments(batch, stage_weights(batch, stage), stage, mine) for stage in stages
     }
-    found = _stage(batch, c, "first", steps["first"])
+    found = _stage(batch, c, steps["first"])
     for stage in stages[1:]:
-        found = _larger(found, _stage(batch, c, stage, steps[stage]))
+        found = _larger(found, _stage(batch, c, steps[stage]))
     return found, steps
 
 
@@ -97,8 +98,8 @@ def _larger(one: MemoryBytes, other: MemoryBytes) -> MemoryBytes:
     worse = other.total > one.total
     return MemoryBytes(
         **{
-            item.name: np.where(worse, getattr(other, item.name), getattr(one, item.name))
-            for item in fields(MemoryBytes)
+            name: np.where(worse, getattr(other, name), getattr(one, name))
+            for name in names(MemoryBytes)
         }
     )
 
@@ -129,9 +130,9 @@ def step_of(batch: Batch, stage: str) -> Step:
     return step_moments(batch, stage_weights(batch, stage), stage, work(batch))
 
 
-def _stage(batch: Batch, c: Constants, stage: str, step: Step) -> MemoryBytes:
-    held = stage_weights(batch, stage)
-    return assemble(batch, c, states(batch, held), step, step.worst, loading(batch, held))
+def _stage(batch: Batch, c: Constants, step: Step) -> MemoryBytes:
+    kept, load = states(batch, step.held), loading(batch, step.held)
+    return assemble(batch, c, kept, step, step.worst, load)
 
 
 def loading(batch: Batch, held: StageWeights) -> Array:

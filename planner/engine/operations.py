@@ -51,11 +51,11 @@ def layer_products(batch: Batch) -> list[Product]:
     blocks, hidden, tp = batch.shape.blocks, batch.shape.hidden, batch.parallel.tp
     m = tokens(batch)
     products = [*_attention_products(blocks, hidden, tp, m)]
-    if np.any(blocks.cross_attention):
+    if blocks.cross_attention.any():
         products += _cross_products(batch, m)
-    if np.any(blocks.ffn_hidden):
+    if blocks.ffn_hidden.any():
         products += _ffn_products("ffn", "ffn", blocks.ffn_hidden, blocks.gated, hidden, tp, m)
-    if np.any(blocks.num_experts):
+    if blocks.num_experts.any():
         products += _expert_products(batch, m)
     return products
 
@@ -66,7 +66,7 @@ def _attention_products(blocks: Blocks, hidden: Array, tp: Array, m: Array) -> l
     out = Product(
         name="out", part="attention", m=m, n=hidden, k=blocks.heads * blocks.v_head_dim / tp
     )
-    if not np.any(blocks.kv_lora_rank):
+    if not blocks.kv_lora_rank.any():
         width = (query + kv_heads * (blocks.head_dim + blocks.v_head_dim)) / tp
         return [Product(name="qkv", part="attention", m=m, n=width, k=hidden), out]
     return [*_latent_products(blocks, hidden, tp, m, query, kv_heads), out]

@@ -6,7 +6,7 @@ layer goes back beside everything the layers keep, or in the optimizer step. Sta
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from planner.engine.choices import OFFLOADS, SHARDINGS
 from planner.engine.gathered import Gathered, gathered, level
 from planner.engine.losses import HeadBytes, head_bytes
 from planner.engine.operations import tokens
+from planner.engine.records import names
 from planner.engine.stages import layers_on
 from planner.engine.weights import StageWeights
 
@@ -47,6 +48,7 @@ class Moment:
 class Step:
     """The moments of one step on one pipeline stage, and what stands all through it."""
 
+    held: StageWeights  # parameters of the stage
     head_forward: Moment
     head_backward: Moment
     layers_backward: Moment
@@ -69,12 +71,12 @@ def larger(one: Moment, other: Moment) -> Moment:
     worse = other.total > one.total
     if not worse.any():
         return one
-    if np.all(worse):
+    if worse.all():
         return other
     return Moment(
         **{
-            item.name: np.where(worse, getattr(other, item.name), getattr(one, item.name))
-            for item in fields(Moment)
+            name: np.where(worse, getattr(other, name), getattr(one, name))
+            for name in names(Moment)
         }
     )
 
@@ -87,7 +89,7 @@ def in_flight(batch: Batch, stage: str) -> Array:
     does every stage of a model whose layers are merely split over devices.
     """
     parallel = batch.parallel
-    if stage == "last" or np.all(parallel.pp == 1):
+    if stage == "last" or (parallel.pp == 1).all():
         return np.ones(1)
     extra = np.where(
         parallel.interleave > 1, 1 + (parallel.pp - 1) / (parallel.pp * parallel.interleave), 1.0
@@ -135,6 +137,7 @@ def step_moments(batch: Batch, held: StageWeights, stage: str, mine: Work) -> St
     entry = kept + head.hidden * here
     zero = np.zeros(1)
     return Step(
+        held=held,
         head_forward=Moment(
             gradients=zero,
             gathered=whole.forward,

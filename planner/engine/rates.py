@@ -85,10 +85,10 @@ def product_seconds(product: Product, batch: Batch, sustained: Rates, c: Constan
         rate, per_operand = sustained.activation, recipe.activation_bytes
     if product.grouped:
         rate = rate * np.where(batch.machine.tpu > 0, 1.0, c.expert_rate)
-    operands = (product.m + product.n) * product.k * product.groups
-    outputs = product.m * product.n * product.groups
+    operands = (product.m + product.n) * (product.k * product.groups)
+    outputs = product.m * (product.n * product.groups)
+    flops = outputs * (2 * product.k)
     traffic = operands * per_operand + outputs * recipe.activation_bytes
-    seconds = product.flops / rate + traffic / sustained.memory
+    seconds: Array = flops / rate + traffic / sustained.memory
     exists = (product.n > 0) & (product.k > 0)  # other kinds of layers lack this product
-    result: Array = np.where(exists, seconds, 0.0)
-    return result
+    return seconds if exists.all() else np.where(exists, seconds, 0.0)

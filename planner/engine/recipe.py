@@ -10,6 +10,7 @@ import numpy as np
 
 from planner.engine.formats import ACTIVATION, BYTES, MATMUL
 from planner.engine.host import host_work
+from planner.engine.records import columns
 from planner.engine.states import States, states_of
 
 if TYPE_CHECKING:
@@ -78,9 +79,7 @@ def recipes(configurations: Sequence[Configuration], stacks: Sequence[Stack]) ->
     pairs = list(zip(configurations, stacks, strict=True))
     states = [states_of(configuration, stack) for configuration, stack in pairs]
     rows = [_row(*pair, state) for pair, state in zip(pairs, states, strict=True)]
-    return Recipe(
-        **{name: np.array([row[name] for row in rows], dtype=np.float64) for name in rows[0]}
-    )
+    return Recipe(**columns(rows))
 
 
 def _row(configuration: Configuration, stack: Stack, states: States) -> dict[str, float]:

@@ -22,6 +22,21 @@ def reduction_seconds(batch: Batch, weights: LocalWeights, backward: Array, c: C
 
     `backward` is the time of one micro-batch's backward pass, which can hide it.
     """
+    hidden = np.where(batch.recipe.overlap_grads > 0, c.reduce_hidden, 0.0)
+    whole = (batch.parallel.sharding == ZERO3) | (batch.parallel.sharding == HSDP)
+    if not whole.any():
+        return _unsharded(batch, weights, backward, hidden, c)
+    replicas: Array = _replica_reduction(batch, weights, c) * (1 - hidden)
+    if whole.all():
+        return replicas
+    result: Array = np.where(whole, replicas, _unsharded(batch, weights, backward, hidden, c))
+    return result
+
+
+def _unsharded(
+    batch: Batch, weights: LocalWeights, backward: Array, hidden_reduce: Array, c: Constants
+) -> Array:
+    """Where every rank holds whole weights: gradients are reduced, updated shards gathered."""
     parallel, recipe = batch.parallel, batch.recipe
     group = data_group(batch)
     size = weights.trainable_dense
@@ -30,14 +45,11 @@ def reduction_seconds(batch: Batch, weights: LocalWeights, backward: Array, c: C
     plain = parallel.sharding < ZERO1
     second = np.where(plain, reduce, gather)
     expert = _expert_reduction(batch, weights, c)
-    hidden_reduce = np.where(recipe.overlap_grads > 0, c.reduce_hidden, 0.0)
     hidden_gather = np.where(recipe.overlap_params > 0, c.reduce_hidden, 0.0)
     hidden_second = np.where(plain, hidden_reduce, hidden_gather)
     exposed = (reduce + expert) * (1 - hidden_reduce) + second * (1 - hidden_second)
     spill = np.maximum(reduce + expert - backward, 0) * hidden_reduce
-    whole = (parallel.sharding == ZERO3) | (parallel.sharding == HSDP)
-    replicas = _replica_reduction(batch, weights, c)
-    result: Array = np.where(whole, replicas * (1 - hidden_reduce), exposed + spill)
+    result: Array = exposed + spill
     return result
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from planner.engine.adapters import ALL_LINEAR
 from planner.engine.formats import ACTIVATION, BYTES
 from planner.engine.implementations import WORDS, Implementation, implementation
+from planner.engine.records import columns
 
 if TYPE_CHECKING:
     from planner.engine.configuration import Configuration
@@ -80,9 +81,7 @@ def softwares(configurations: Sequence[Configuration], stacks: Sequence[Stack]) 
         software_of(each, implementation(stack.implementation), stack)
         for each, stack in zip(configurations, stacks, strict=True)
     ]
-    return Software(
-        **{name: np.array([row[name] for row in rows], dtype=np.float64) for name in rows[0]}
-    )
+    return Software(**columns(rows))
 
 
 def software_of(

@@ -27,7 +27,7 @@ def layers_on(batch: Batch, stage: str) -> Array:
     stage holds the first kinds and the last stage the last ones.
     """
     blocks, parallel = batch.shape.blocks, batch.parallel
-    if np.all(parallel.pp == 1) or len(blocks.count) == 1:
+    if (parallel.pp == 1).all() or len(blocks.count) == 1:
         return stage_layers(batch)
     total = np.sum(blocks.count, axis=0)
     room = np.ceil(total / (parallel.pp * parallel.interleave)) * parallel.interleave

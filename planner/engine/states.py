@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from planner.engine.formats import BYTES
 from planner.engine.implementations import implementation
+from planner.engine.records import values
 
 if TYPE_CHECKING:
     from planner.engine.configuration import Configuration
@@ -49,7 +50,7 @@ class States:
     update_kernels: float  # launches per parameter tensor
 
     def numbers(self) -> dict[str, float]:
-        return asdict(self)
+        return values(self)
 
 
 def states_of(configuration: Configuration, stack: Stack) -> States:

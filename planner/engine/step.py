@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from planner.engine.launch import launch_seconds
 from planner.engine.layer import LayerSeconds, layer_seconds
 from planner.engine.operations import head_product
 from planner.engine.rates import Rates, product_seconds, rates
+from planner.engine.records import values
 from planner.engine.reduction import reduction_seconds
 from planner.engine.stages import stage_layers
 from planner.engine.update import accumulation_seconds, offload_seconds, optimizer_seconds
@@ -64,7 +65,7 @@ class StepSeconds:
 
     @property
     def total(self) -> Array:
-        return sum((getattr(self, item.name) for item in fields(self)), np.zeros(1))
+        return sum(values(self).values(), np.zeros(1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +155,7 @@ def _head(batch: Batch, sustained: Rates, c: Constants) -> Array:
 def _sharding(batch: Batch, weights: LocalWeights, device: Array, c: Constants) -> Array:
     """Exposed gathers (forward, backward) and scatter of one micro-batch under full sharding."""
     sharded = (batch.parallel.sharding == ZERO3) | (batch.parallel.sharding == HSDP)
-    if not np.any(sharded):
+    if not sharded.any():
         return np.zeros(1)
     group, recipe = shard_group(batch), batch.recipe
     size = weights.unsharded

@@ -42,7 +42,7 @@ def optimizer_seconds(batch: Batch, weights: LocalWeights, memory: Array, c: Con
 def offload_seconds(batch: Batch, weights: LocalWeights, c: Constants) -> Array:
     """Gradients to the host, the update there, parameters back; parameters each micro-step too."""
     parallel, recipe = batch.parallel, batch.recipe
-    if np.all(parallel.offload == NO_OFFLOAD):
+    if (parallel.offload == NO_OFFLOAD).all():
         return np.zeros(1)
     link = batch.machine.host_link * c.link
     once = weights.updated * (recipe.grad_bytes + recipe.activation_bytes) / link

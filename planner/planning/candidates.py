@@ -46,9 +46,9 @@ def candidates(scenario: Scenario) -> Candidates:
         _refuse(scenario, chosen)
     batch = _batch(scenario, grid)
     keep = valid(batch)
-    if not np.any(keep):
+    if not keep.any():
         _refuse(scenario, chosen)
-    if not np.all(keep):
+    if not keep.all():
         grid = {name: array[keep] for name, array in grid.items()}
         batch = _batch(scenario, grid)
     return Candidates(scenario=scenario, batch=batch, grid=grid, reasons=chosen.reasons)

@@ -54,8 +54,8 @@ def choose(pool: Candidates, memory: Spread, c: Constants) -> Choice:
 
 def _best(pool: Candidates, evaluation: Evaluation, fits: Array, memory: Spread) -> int:
     sure = memory.high_of(evaluation.peak) <= evaluation.capacity
-    allowed = sure if np.any(sure) else fits
-    if not np.any(allowed):
+    allowed = sure if sure.any() else fits
+    if not allowed.any():
         return int(np.argmin(evaluation.peak / evaluation.capacity))
     worth = evaluation.seconds / rows(pool.batch) * (1 + complications(pool.batch))
     return int(np.argmin(np.where(allowed, worth, np.inf)))

@@ -12,7 +12,6 @@ from planner.engine.configuration import Configuration
 from planner.engine.constants import Constants
 from planner.engine.memory import MemoryBytes, loading, peak, states
 from planner.engine.phases import Step
-from planner.engine.weights import stage_weights
 
 HOST_BUFFER_FACTOR = 1.5  # DeepSpeed's estimator of host memory for offloaded states
 
@@ -38,7 +37,7 @@ def phase_bytes(
     sharded = one.parallel.shard_degree > 1
     saving = kept + held.context + np.where(sharded, weights, 0.0)
     resident = held.weights + held.master_weights + held.frozen
-    whole = loading(one, stage_weights(one, "first"))
+    whole = loading(one, moments["first"].held)
     return {
         "initialisation": _first(
             np.maximum(resident, whole + resident * (whole > 0)) + held.context
@@ -54,7 +53,7 @@ def _step_phases(
 ) -> dict[str, float]:
     """The phases of one step, each on the pipeline stage where it is highest."""
     standing = {
-        stage: sum(_first(part) for part in states(one, stage_weights(one, stage)).values())
+        stage: sum(_first(part) for part in states(one, step.held).values())
         + _first(step.standing_gradients)
         + _first(step.buffers)
         for stage, step in ends.items()
@@ -102,4 +101,4 @@ def host_bytes(one: Batch, configuration: Configuration) -> float | None:
 
 
 def _first(value: Any) -> float:
-    return float(np.ravel(value)[0])
+    return float(np.asarray(value).flat[0])

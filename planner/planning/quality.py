@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from planner.planning.law import Question, no_law, question_of
@@ -39,16 +40,12 @@ def loss_of(each: Scenario, run: RunPart) -> LossPart:
 def _optimum(asked: Question) -> dict[str, float]:
     """The best use of the run's FLOP, whatever size it takes."""
     from planner.scaling.allocation import best_split
+    from planner.scaling.two_powers import loss_function
 
     flops = 6 * asked.params * asked.tokens
     params, tokens = best_split(flops=flops, law=asked.law, conditions=asked.conditions)
-    return {"params": params, "tokens": tokens, "loss": _loss(asked, params, tokens)}
-
-
-def _loss(asked: Question, params: float, tokens: float) -> float:
-    from planner.scaling.two_powers import loss_function
-
-    return loss_function(asked.law, asked.conditions)(params, tokens)
+    loss = loss_function(asked.law, asked.conditions)(params, tokens)
+    return {"params": params, "tokens": tokens, "loss": loss}
 
 
 def stop_of(each: Scenario, run: RunPart, cost: CostPart) -> dict[str, Any] | None:
@@ -56,8 +53,10 @@ def stop_of(each: Scenario, run: RunPart, cost: CostPart) -> dict[str, Any] | No
     if no_law(each):
         return None
     from planner.scaling.marginal import THRESHOLD, marginal_gain
+    from planner.scaling.two_powers import loss_function
 
     asked = question_of(each, float(run.tokens))
+    loss = loss_function(asked.law, asked.conditions)
     marginal = marginal_gain(
         params=asked.params, tokens=asked.tokens, law=asked.law, conditions=asked.conditions
     )
@@ -70,11 +69,11 @@ def stop_of(each: Scenario, run: RunPart, cost: CostPart) -> dict[str, Any] | No
         "tokens": stop,
         "tokens_per_param": stop / asked.params,
         "step": math.ceil(share * run.steps) if within else None,
-        "loss": _loss(asked, asked.params, stop) if within and stop > 0 else None,
+        "loss": loss(asked.params, stop) if within and stop > 0 else None,
         "last_doubling_gain": marginal.last_doubling,
         "next_doubling_gain": marginal.next_doubling,
-        "gain_per_hour": _gain_of_last(asked, HOUR / run.seconds),
-        "gain_per_usd": _gain_of_last(asked, 1 / cost.usd) if cost.usd else None,
+        "gain_per_hour": _gain_of_last(loss, asked, HOUR / run.seconds),
+        "gain_per_usd": _gain_of_last(loss, asked, 1 / cost.usd) if cost.usd else None,
         "within_run": within,
         "seconds": run.seconds * share if within else None,
         "freed_device_hours": run.device_hours * (1 - share) if within else 0.0,
@@ -83,13 +82,15 @@ def stop_of(each: Scenario, run: RunPart, cost: CostPart) -> dict[str, Any] | No
     }
 
 
-def _gain_of_last(asked: Question, share: float) -> float | None:
+def _gain_of_last(
+    loss: Callable[[float, float], float], asked: Question, share: float
+) -> float | None:
     """What the last `share` of the run takes off the loss, as a share of it; None for a run that
     is shorter than that."""
     if not 0 < share < 1:
         return None
-    before = _loss(asked, asked.params, asked.tokens * (1 - share))
-    return 1 - _loss(asked, asked.params, asked.tokens) / before
+    before = loss(asked.params, asked.tokens * (1 - share))
+    return 1 - loss(asked.params, asked.tokens) / before
 
 
 def validation_steps(steps: int, stop_share: float) -> list[int]:

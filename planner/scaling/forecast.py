@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,7 +63,7 @@ def predict_loss(
     value = float(chosen.loss(params, tokens, **conditions))
     if not np.isfinite(value) or value <= 0:
         raise PlannerError("tokens", tokens, f"{chosen.name} gives no finite loss there")
-    low, high = interval(chosen, params, tokens, level=LEVEL, **conditions)
+    low, high = _bounds(value, chosen, params, tokens, LEVEL, conditions)
     return LossForecast(
         value=value,
         low=low,
@@ -77,8 +79,19 @@ def interval(
 ) -> tuple[float, float]:
     """Bounds of the loss, nats per token, that hold `level` of foreign recipes."""
     value = float(law.loss(params, tokens, **conditions))
+    return _bounds(value, law, params, tokens, level, conditions)
+
+
+def _bounds(
+    value: float,
+    law: Law,
+    params: float,
+    tokens: float,
+    level: float,
+    conditions: Mapping[str, float],
+) -> tuple[float, float]:
     spread = normal_quantile(level) * log_deviation(law, params, tokens, **conditions)
-    return value * float(np.exp(-spread)), value * float(np.exp(spread))
+    return value * math.exp(-spread), value * math.exp(spread)
 
 
 def log_deviation(law: Law, params: float, tokens: float, **conditions: float) -> float:
@@ -90,14 +103,14 @@ def log_deviation(law: Law, params: float, tokens: float, **conditions: float) -
     drift = drift_per_decade() * decades_beyond(law, params, tokens)
     draws = law.loss_of_draws(params, tokens, **conditions)
     constants = 0.0 if draws is None else float(np.std(np.log(draws)))
-    return float(np.sqrt(recipe**2 + drift**2 + constants**2))
+    return math.sqrt(recipe**2 + drift**2 + constants**2)
 
 
 def decades_beyond(law: Law, params: float, tokens: float) -> float:
     """Decades of compute between this run and the range of the law's fit; 0 inside it."""
     low, high = law.ranges.get("flops") or _flops_of(law)
     flops = 6 * params * tokens
-    return float(max(np.log10(flops / high), np.log10(low / flops), 0.0))
+    return max(math.log10(flops / high), math.log10(low / flops), 0.0)
 
 
 def _flops_of(law: Law) -> tuple[float, float]:

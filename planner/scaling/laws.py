@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -133,8 +134,12 @@ def _condition(name: str, value: npt.ArrayLike) -> FloatArray:
     return array
 
 
-def positive(name: str, value: npt.ArrayLike, *, allow_infinite: bool = False) -> FloatArray:
+def positive(
+    name: str, value: npt.ArrayLike | float, *, allow_infinite: bool = False
+) -> FloatArray:
     """`value` as an array of positive numbers; PlannerError naming `name` otherwise."""
+    if isinstance(value, float) and 0 < value < math.inf:
+        return np.array(value)
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
