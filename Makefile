@@ -13,6 +13,8 @@ app: $(INSTALLED)
 plan: $(INSTALLED)
 	$(BIN)/forerun plan examples/llama-3-8b.yaml
 
+# Tests start many interpreters: they compile our modules once, whatever the environment says.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: lint type
 	$(BIN)/pytest $(addprefix --cov=,$(PACKAGES)) --cov-report=term
 

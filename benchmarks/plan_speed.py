@@ -3,13 +3,16 @@
     python -m benchmarks.plan_speed
 
 A cold command is compared with an interpreter that only imports NumPy, both at their best of
-several starts, so that a busy machine and the disk's first read do not count.
+several starts in turn, so that a busy machine and the disk's first read do not count. Both run from
+compiled bytecode, as an installed package does, also where the environment forbids to write it.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import fields
@@ -27,7 +30,8 @@ from planner.planning.scenario import scenario
 from planner.run import Run
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "llama-3-8b.yaml"
-STARTS, CALLS, CHUNK = 7, 200, 20_000
+STARTS, CALLS, CHUNK = 9, 400, 20_000
+FORBIDS_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 MOST_COLD, MOST_MILLISECONDS, LEAST_PER_SECOND = 3.5, 2.0, 200_000
 
 
@@ -35,9 +39,8 @@ def main() -> None:
     """Print each figure beside its target."""
     run = Run.from_yaml(EXAMPLE)
     is_open = run.changed({"training.layout": "auto", "training.micro_batch": "auto"})
-    numpy_only = start("-c", "import numpy")
-    cold = start("-m", "planner.cli", "plan", str(EXAMPLE))
-    quick = start("-m", "planner.cli", "plan", str(EXAMPLE), "--no-advice")
+    plain = ("-m", "planner.cli", "plan", str(EXAMPLE))
+    numpy_only, cold, quick = starts(("-c", "import numpy"), plain, (*plain, "--no-advice"))
     print(f"import numpy             {numpy_only * 1e3:8.0f} ms")
     print(
         f"forerun plan             {cold * 1e3:8.0f} ms   {cold / numpy_only:.2f} x"
@@ -55,11 +58,19 @@ def main() -> None:
     )
 
 
-def start(*words: str) -> float:
-    """Best wall time of a fresh interpreter, seconds."""
-    return best(
-        lambda: subprocess.run([sys.executable, *words], capture_output=True, check=True), STARTS
-    )
+def starts(*commands: tuple[str, ...]) -> list[float]:
+    """Best wall time of a fresh interpreter for each command, taken in turn, seconds."""
+    with tempfile.TemporaryDirectory() as compiled:
+        kept = {name: text for name, text in os.environ.items() if name != FORBIDS_BYTECODE}
+        environment = kept | {"PYTHONPYCACHEPREFIX": compiled}
+        spent = [[_start(words, environment) for words in commands] for _ in range(STARTS + 1)]
+    return [min(times) for times in zip(*spent[1:], strict=True)]  # the first one compiles
+
+
+def _start(words: tuple[str, ...], environment: dict[str, str]) -> float:
+    begun = time.perf_counter()
+    subprocess.run([sys.executable, *words], capture_output=True, check=True, env=environment)
+    return time.perf_counter() - begun
 
 
 def best(call: Callable[[], object], times: int = CALLS) -> float:
