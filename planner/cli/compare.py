@@ -12,6 +12,10 @@ from planner.run import Run, add_run_flags, run_from_args
 from planner.search.compare import Filters, compare
 
 HELP = "rank accelerators for a run by time, cost, energy or value"
+USUAL = (
+    "one number of devices: time; several: value, which weighs time and cost alike, "
+    "but cost under a deadline alone and time under a budget alone"
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--min-memory", metavar="BYTES", help="of one accelerator, such as 40GiB")
     parser.add_argument("--spot", action="store_true", help="spot prices; without one: left out")
     parser.add_argument("--top", metavar="N", default="20", help="lines of the table (20)")
-    add_aim(parser)
+    parser.add_argument("--all", action="store_true", help="every line of every list")
+    add_aim(parser, default=None, usual=USUAL)
     add_restrictions(parser)
     add_run_flags(parser)
 
@@ -45,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         from planner.cli.compare_text import show
 
-        show(answer, top)
+        show(answer, None if args.all else top)
     return 0
 
 

@@ -13,9 +13,12 @@ from planner.search.restrictions import Restrictions, restrictions
 WEIGHED = ("time", "cost", "energy")
 
 
-def add_aim(parser: argparse.ArgumentParser) -> None:
+def add_aim(
+    parser: argparse.ArgumentParser, *, default: str | None = "time", usual: str = "time"
+) -> None:
+    """`usual` says in words what the default is."""
     parser.add_argument(
-        "--by", default="time", metavar="WORD", help=f"best by {' | '.join(OBJECTIVES)} (time)"
+        "--by", default=default, metavar="WORD", help=f"best by {' | '.join(OBJECTIVES)} ({usual})"
     )
     parser.add_argument(
         "--weights",
@@ -61,7 +64,7 @@ def weights_of(args: argparse.Namespace) -> dict[str, float] | None:
     """Weights of the value, None where none are given."""
     if args.weights is None:
         return None
-    if args.by != "value":
+    if args.by not in ("value", None):
         raise PlannerError("--weights", args.weights, "needs --by value")
     found: dict[str, float] = {}
     for item in args.weights.split(","):

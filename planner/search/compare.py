@@ -16,6 +16,7 @@ from planner.search.restrictions import Restrictions
 from planner.search.rows import outline_of, row_of, short_row
 from planner.search.scan import scan
 from planner.search.space import Space, space
+from planner.search.usual_aim import Choice, usual_aim
 
 if TYPE_CHECKING:
     from planner.engine.model import Model
@@ -39,40 +40,73 @@ def compare(
     *,
     filters: Filters | None = None,
     counts: Sequence[int] | None = None,
-    by: str = "time",
+    by: str | None = None,
     weights: dict[str, float] | None = None,
     restrictions: Restrictions | None = None,
     model: Model | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Rank accelerators for `run`, best first by `by`: time, cost, energy or value.
 
     Each is tried on every one of `counts` (the run's own where not given, else 1 to 1024) with
-    every layout, sharding and recomputation. Raises PlannerError where none can run it.
+    every layout, sharding and recomputation. Without `by` the aim follows from what is open
+    (`usual_aim`) and the answer says why. `progress` is told the candidates done and all of them.
+    Raises PlannerError where none can run it.
     """
     chosen = filters or Filters()
-    aim = Aim(by=by) if weights is None else Aim(by=by, weights=weights)
     skus, excluded = _skus(run, chosen)
-    own = [run.hardware.count] if run.hardware.count else list(COUNTS)
+    limits = restrictions or Restrictions()
+    numbers = list(counts or ([run.hardware.count] if run.hardware.count else COUNTS))
+    choice = _choice(run, chosen, _num_counts(numbers, limits), by, weights)
     found = space(
         _bare(run, skus),
-        restrictions or Restrictions(),
+        limits,
         model=model,
         skus=skus,
-        counts=list(counts or own),
+        counts=numbers,
         words="run",
     )
-    c = constants()
-    done = scan(found.groups, c, progress=progress)
+    done = scan(found.groups, constants(), progress=_summed(progress, found.size))
     return {
         "schema": SCHEMA,
-        "by": by,
-        **_ranked(found, points(found, done.keepers), aim),
+        "by": choice.aim.by,
+        "by_reason": choice.reason,
+        "weights": dict(choice.aim.weights) if choice.aim.by == "value" else None,
+        **_ranked(found, points(found, done.keepers), choice.aim),
         "excluded": excluded + _never(found, skus),
         "candidates": {"evaluated": done.evaluated, "seconds": done.seconds},
         "complete": done.complete,
         "warnings": list(found.warnings),
     }
+
+
+def _choice(
+    run: Run, filters: Filters, num_counts: int, by: str | None, weights: dict[str, float] | None
+) -> Choice:
+    if by is None and weights is None:
+        return usual_aim(run.budget, num_counts=num_counts, owned=filters.owned)
+    named = by or "value"
+    return Choice(aim=Aim(by=named) if weights is None else Aim(by=named, weights=weights))
+
+
+def _num_counts(numbers: Sequence[int], limits: Restrictions) -> int:
+    """How many numbers of devices are really tried."""
+    return len(limits.kept("count", list(numbers)))
+
+
+def _summed(
+    progress: Callable[[int, int], None] | None, total: int
+) -> Callable[[int], None] | None:
+    if progress is None:
+        return None
+    done = 0
+
+    def report(more: int) -> None:
+        nonlocal done
+        done += more
+        progress(done, total)
+
+    return report
 
 
 def _bare(run: Run, skus: Sequence[str]) -> Run:
@@ -162,20 +196,14 @@ def _of_sku(found: Space, sku: str, mine: Sequence[Point], aim: Aim) -> Ranked:
     assert point is not None, sku
     group = 0 if point.fits and keeps(point, budget) else (1 if point.fits else 2)
     order = (group, aim.score(point) if point.fits else point.ratio, point.seconds)
-    return order, point, outline_of(found, point), [_count_row(each) for each in mine]
+    return order, point, outline_of(found, point), [_count_row(found, each) for each in mine]
 
 
-def _count_row(point: Point) -> dict[str, Any]:
-    return {
-        "count": point.pool.count,
-        "price_mode": point.mode,
-        "precision": point.pool.precision,
-        "fits": point.fits,
-        "seconds": point.seconds if point.fits else None,
-        "usd": point.usd if point.fits else None,
-        "kwh": point.kwh if point.fits else None,
-        "memory_share": point.ratio,
-    }
+def _count_row(found: Space, point: Point) -> dict[str, Any]:
+    """What one number of devices gives at its best; nothing where it does not fit."""
+    row = short_row(found, point)
+    row["within_limits"] = point.fits and keeps(point, found.run.budget)
+    return row if point.fits else row | {"seconds": None, "usd": None, "kwh": None}
 
 
 def _row(found: Space, ranked: Ranked, first: Outline | None, aim: Aim) -> dict[str, Any]:

@@ -72,6 +72,7 @@ def short_row(space: Space, point: Point) -> dict[str, Any]:
         "compile": group.words["compile"],
         "attention": group.words["attention"],
         "loss": group.words["loss"],
+        "stack": group.scenario.stack.name,
         **{name: values[name] for name in ("tp", "pp", "cp", "ep", "dp", "interleave")},
         "sharding": choices.SHARDINGS[values["sharding"]],
         "recompute": choices.RECOMPUTES[values["recompute"]],

@@ -45,6 +45,62 @@ def test_by_cost_the_cheapest_is_first() -> None:
     assert usd == sorted(usd)
 
 
+def test_where_the_number_is_open_time_and_cost_decide_together() -> None:
+    run = job("gpt2-124m", hardware__sku=None, hardware__count=None, data__tokens=10**10)
+    found = compare(run, filters=Filters(skus=SKUS))
+    assert found["by"] == "value"
+    assert "the number of devices is open" in found["by_reason"]
+    worth = [r["run"]["seconds"] * r["cost"]["usd"] for r in found["ranking"] if r["cost"]["usd"]]
+    assert worth == sorted(worth)
+    assert found["ranking"][0]["count"] < max(
+        each["count"] for each in found["ranking"][0]["counts"]
+    )
+    reasons = [row["why"] for row in found["ranking"][1:] if row["fits"]]
+    assert all("the time" in why and "the cost" in why for why in reasons)
+
+
+def test_a_deadline_alone_asks_for_the_cheapest_and_a_budget_alone_for_the_fastest() -> None:
+    given = {"filters": Filters(skus=SKUS[:3]), "counts": [8, 16, 32]}
+    deadline = compare(job(hardware__sku=None, budget__days=60), **given)
+    assert (deadline["by"], deadline["by_reason"]) == (
+        "cost",
+        "the run has a deadline and no budget",
+    )
+    assert compare(job(hardware__sku=None, budget__usd=10**6), **given)["by"] == "time"
+    assert compare(job(hardware__sku=None), by="energy", **given)["by_reason"] is None
+
+
+def test_what_is_owned_is_ranked_without_its_price() -> None:
+    owned = Filters(skus=("h100-sxm5-80gb", "h800-sxm5-80gb"), owned=True)
+    found = compare(job(hardware__sku=None), filters=owned, counts=[8, 16])
+    assert found["weights"] == {"time": 1.0, "energy": 1.0}
+    assert hardware_db.price_for("h800-sxm5-80gb") is None
+    assert "the energy" in found["ranking"][1]["why"]
+
+
+def test_each_number_of_devices_states_its_settings_and_progress_is_told() -> None:
+    seen: list[tuple[int, int]] = []
+    found = compare(
+        job(),
+        filters=Filters(skus=("h100-sxm5-80gb",)),
+        counts=[8, 16],
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert seen[-1] == (found["candidates"]["evaluated"],) * 2
+    for each in found["ranking"][0]["counts"]:
+        settings = {
+            "hardware.count": each["count"],
+            "training.layout": {
+                name: each[name] for name in ("tp", "pp", "cp", "ep", "interleave", "sharding")
+            },
+            **{
+                f"training.{name}": each[name]
+                for name in ("micro_batch", "recompute", "stack", "loss")
+            },
+        }
+        assert plan(job().changed(settings)).run.seconds == pytest.approx(each["seconds"])
+
+
 def test_a_row_is_what_a_plan_says(answer: dict[str, Any]) -> None:
     row = next(row for row in answer["ranking"] if row["sku"] == "h100-sxm5-80gb")
     chosen = row["chosen"]
