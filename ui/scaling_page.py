@@ -12,7 +12,15 @@ from planner.cli.amounts import show_compute
 from planner.cli.output import plain
 from planner.errors import PlannerError
 from planner.planning.result import Plan
-from planner.quantities import show_count, show_duration, show_interval, show_percent, show_usd
+from planner.quantities import (
+    Show,
+    show_count,
+    show_duration,
+    show_interval,
+    show_number,
+    show_percent,
+    show_usd,
+)
 from ui import scaling_controls, scaling_fit
 from ui import scaling_tables as tables
 from ui.charts.scaling import frontier_figure, isoflop_figure, size_figure
@@ -98,7 +106,7 @@ def cards(view: View, words: Words) -> tuple[Card, ...]:
         _card(
             "best_loss",
             view.loss,
-            lambda value: f"{value:.3f}",
+            show_number(".3f"),
             words,
             words("plan.nats"),
             words("plan.by_law", law=view.law),
@@ -110,7 +118,7 @@ def cards(view: View, words: Words) -> tuple[Card, ...]:
 def _card(
     name: str,
     value: tuple[float, float | None, float | None],
-    show: Callable[[float | None], str],
+    show: Show,
     words: Words,
     *notes: str,
 ) -> Card:

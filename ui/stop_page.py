@@ -8,7 +8,14 @@ from html import escape
 import streamlit as st
 
 from planner.errors import PlannerError
-from planner.quantities import show_duration, show_interval, show_percent, show_usd, show_whole
+from planner.quantities import (
+    show_duration,
+    show_interval,
+    show_number,
+    show_percent,
+    show_usd,
+    show_whole,
+)
 from planner.scaling.stopping import StopReport, stop_report
 from planner.scaling.stopping.answer import stop_answer
 from ui import stop_controls
@@ -163,7 +170,7 @@ def _forecast(report: StopReport, words: Words) -> Card:
         reason = in_words(report.outlook.reason, words) or words("stop.no_forecast")
         return Card(name="forecast", label=label, value="–", notes=(reason,))
     shown = show_interval(
-        lambda value: f"{value:.4g}", forecast.final_loss, forecast.final_low, forecast.final_high
+        show_number(".4g"), forecast.final_loss, forecast.final_low, forecast.final_high
     )
     value, _, rest = shown.partition(" (")
     known = "stop.schedule_known" if forecast.schedule_aware else "stop.schedule_unknown"

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from planner.quantities import show_interval, show_percent
+from planner.quantities import Show, show_interval, show_percent
 
 LANGUAGES = {"en": "English", "zh-Hant": "繁體中文"}
 _FOLDER = Path(__file__).parent / "words"
@@ -41,7 +40,7 @@ class Words:
 
     def show(
         self,
-        show: Callable[[float | None], str],
+        show: Show,
         value: float | None,
         low: float | None = None,
         high: float | None = None,

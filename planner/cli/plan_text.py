@@ -131,11 +131,11 @@ def _shortfall(plan: Plan) -> Iterator[str]:
     nearest = short["nearest"]
     if nearest:
         label = "nearest that fits" if short["bytes"] is not None else "nearest to the limits"
-        yield line(label, _nearest(nearest), column=len(label) + 2)
+        yield from _change(label, nearest)
     elif short["bytes"] is not None:
         yield line("nearest", "no change that was tried fits", column=9)
     for other in short["alternatives"]:
-        yield line("or", _nearest(other), column=4)
+        yield from _change("or", other)
     yield from _relax(short["relax"])
 
 
@@ -151,6 +151,12 @@ def _amount(row: dict[str, Any], name: str) -> str:
     if row["unit"] == "USD":
         return show_usd(value)
     return show_energy(value) if row["unit"] == "kWh" else show_duration(value * 86_400)
+
+
+def _change(label: str, row: dict[str, Any]) -> Iterator[str]:
+    """A change with what it leads to, then the flags to paste behind the command."""
+    yield line(label, _nearest(row), column=len(label) + 2)
+    yield f"    add  {row['flags']}"  # never wrapped: it is pasted
 
 
 def _nearest(row: dict[str, Any]) -> str:

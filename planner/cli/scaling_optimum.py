@@ -16,7 +16,7 @@ from planner.cli.scaling_options import (
     law_of,
 )
 from planner.errors import PlannerError
-from planner.quantities import read, show_count, show_interval, show_percent
+from planner.quantities import read, show_count, show_interval, show_percent, show_span
 from planner.scaling.allocation import (
     BAND,
     Optimum,
@@ -186,7 +186,7 @@ def _show(answer: dict[str, Any]) -> None:
     ]
     band = answer["band"]
     if isinstance(band, list):
-        ends = f"{show_count(band[0])} to {show_count(band[1])} parameters"
+        ends = f"{show_span(show_count, *band)} parameters"
         rows.append([f"within {show_percent(BAND)} of the best loss", ends])
     if "gain_next_doubling" in answer:
         rows += [

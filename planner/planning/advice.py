@@ -87,7 +87,8 @@ def _row(bones: Outline, gain: Gain) -> dict[str, str]:
     if abs(gain.time) >= NOISE:
         word = "faster" if gain.time > 0 else "slower"
         effects.append(
-            f"{_percent(gain.time)} {word}: {show_duration(gain.outline.run.seconds)} instead of "
+            f"{_percent(gain.time)} {word}: "
+            f"{show_duration(gain.outline.run.seconds, like=bones.run.seconds)} instead of "
             f"{show_duration(bones.run.seconds)}"
         )
     if gain.cost is not None and abs(gain.cost) >= NOISE:

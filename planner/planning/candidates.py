@@ -19,7 +19,8 @@ from planner.stacks import stack
 Array = np.ndarray[Any, np.dtype[Any]]
 
 SEQUENCE_PARALLEL_YEAR = 2023  # from which stacks with tensor parallelism offer it
-AXES = ("tp", "pp", "cp", "ep", "sharding", "interleave", "micro_batch")
+AXES = ("tp", "pp", "cp", "ep", "sharding", "interleave", "micro_batch", "loss")
+WORDS = {"sharding": choices.SHARDINGS, "loss": choices.LOSSES}  # axes whose values are codes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +76,8 @@ def _product(lists: dict[str, Array]) -> dict[str, Array]:
 
 
 def _codes(name: str, values: list[Any]) -> Array:
-    if name == "sharding":
-        return np.array([choices.code(choices.SHARDINGS, word) for word in values])
+    if name in WORDS:
+        return np.array([choices.code(WORDS[name], word) for word in values])
     return np.array(values, dtype=np.int64)
 
 
@@ -116,7 +117,7 @@ def _batch(scenario: Scenario, grid: dict[str, Array]) -> Batch:
 
 
 def _typed(name: str, array: Array) -> Array:
-    return array.astype(np.int8 if name == "sharding" else np.float64)
+    return array.astype(np.int8 if name in WORDS else np.float64)
 
 
 def _shard_degree(grid: dict[str, Array]) -> Array:
@@ -149,7 +150,7 @@ def build(scenario: Scenario, values: dict[str, int]) -> Configuration:
         sequence_parallel=bool(values["sequence_parallel"]),
         recompute=training.recompute,
         attention=training.attention,
-        loss=training.loss or scenario.stack.loss,
+        loss=choices.LOSSES[values["loss"]],
         compile=training.compile,
         optimizer=training.optimizer,
         offload=training.offload,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from planner.engine.batch import Batch
-from planner.engine.choices import SHARDINGS
+from planner.engine.choices import LOSSES, SHARDINGS, code
 from planner.engine.configuration import Configuration
 from planner.engine.constants import Constants
 from planner.engine.evaluate import Evaluation, evaluate
@@ -20,6 +20,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 SURE = 0.9  # probability of fitting from which a candidate is preferred
 MARGINS = {"tp": 0.03, "pp": 0.05, "cp": 0.03, "ep": 0.02}
+LOSS_MARGIN = 0.03  # of a loss that the user has to switch on
 SHARDING_MARGINS = np.array([{"none": 0.0, "zero1": 0.01}.get(word, 0.03) for word in SHARDINGS])
 """Share of the step time that each complication of a layout must save to be chosen: the model's
 step times are not sure to a few per cent, and a simpler layout is easier to run."""
@@ -57,8 +58,16 @@ def _best(pool: Candidates, evaluation: Evaluation, fits: Array, memory: Spread)
     allowed = sure if sure.any() else fits
     if not allowed.any():
         return int(np.argmin(evaluation.peak / evaluation.capacity))
-    worth = evaluation.seconds / rows(pool.batch) * (1 + complications(pool.batch))
+    margins = complications(pool.batch) + unusual_loss(pool)
+    worth = evaluation.seconds / rows(pool.batch) * (1 + margins)
     return int(np.argmin(np.where(allowed, worth, np.inf)))
+
+
+def unusual_loss(pool: Candidates) -> Array:
+    """Share of the step time that a loss other than the stack's usual one must save, (n,)."""
+    usual = code(LOSSES, pool.scenario.stack.loss)
+    result: Array = LOSS_MARGIN * (pool.batch.parallel.loss != usual)
+    return result
 
 
 def evaluated(pool: Candidates, c: Constants) -> Evaluation:

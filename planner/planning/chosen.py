@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.planning.losses import switches
 from planner.planning.outline import Outline
 
 
@@ -34,9 +35,19 @@ def chosen_of(bones: Outline) -> dict[str, Any]:
         "offload": made.offload,
         "stack": made.stack,
         "by_planner": _by_planner(bones),
-        "reasons": {**each.stated, **bones.pool.reasons},
+        "reasons": {**each.stated, **bones.pool.reasons, **_loss_reason(bones)},
         "compared": bones.choice.count,
     }
+
+
+def _loss_reason(bones: Outline) -> dict[str, str]:
+    """What to set for a loss that the planner chose and the stack does not take by itself."""
+    each, chosen = bones.scenario, bones.configuration.loss
+    if each.run.training.loss or chosen == each.stack.loss:
+        return {}
+    why = "the fastest that fits" if bones.fits else "the nearest to fitting"
+    switch = switches(each)[chosen]
+    return {"loss": f"{chosen} is {why}: set {switch} ({each.stack.name} takes {each.stack.loss})"}
 
 
 def _by_planner(bones: Outline) -> list[str]:

@@ -14,7 +14,7 @@ from planner.engine.rates import flash_rate, product_seconds, rates
 from planner.engine.stages import stage_layers
 from planner.planning.choose import shortened, side_by_side
 from planner.planning.outline import Outline
-from planner.quantities import show_count, show_duration, show_flops, show_rate
+from planner.quantities import show_count, show_duration, show_flops, show_rate, show_span
 
 _PARTS = {
     "matmul": "products of the layers, forward once and backward twice (once when frozen)",
@@ -112,8 +112,8 @@ def step_lines(bones: Outline) -> Iterator[str]:
         if seconds > 0:
             yield f"{name.replace('_', ' ')}: {show_duration(seconds)}: {_PARTS.get(name, '')}"
     yield (
-        f"sum: {show_duration(step.seconds)}; 80 % interval {show_duration(step.low)} to "
-        f"{show_duration(step.high)} from published runs"
+        f"sum: {show_duration(step.seconds)}; 80 % interval "
+        f"{show_span(show_duration, step.low, step.high, like=step.seconds)} from published runs"
     )
     tokens = show_count(made.tokens_per_step, "tokens")
     yield f"{tokens} / {show_duration(step.seconds)} = {_rate(bones)}"

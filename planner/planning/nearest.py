@@ -9,6 +9,7 @@ from typing import Any
 import hardware_db
 from planner.engine.choices import RECOMPUTES
 from planner.planning.limits import devices
+from planner.planning.losses import switches
 from planner.planning.outline import Outline
 from planner.planning.variants import Variant, row_of, together, tried
 
@@ -35,7 +36,7 @@ def _settings(bones: Outline) -> dict[str, Any] | None:
         ]
         fitting = [found for chosen in sets if (found := _fitting(bones, chosen))]
         if fitting:
-            return row_of(*min(fitting, key=lambda found: found[1].step.seconds))
+            return row_of(bones.scenario, *min(fitting, key=lambda found: found[1].step.seconds))
     return None
 
 
@@ -52,7 +53,8 @@ def settings(bones: Outline) -> Iterator[Variant]:
     if made.attention != "flash":
         yield _set("flash attention", {"training.attention": "flash"})
     if made.loss == "eager":
-        yield _set("a chunked loss", {"training.loss": "chunked"})
+        own = "" if "chunked" in switches(bones.scenario) else " (own code)"
+        yield _set(f"a chunked loss{own}", {"training.loss": "chunked"})
     if training.micro_batch and training.micro_batch > 1:
         yield _set("micro-batch 1", _smaller_batch(bones))
     for stage in STRONGER if training.layout and made.dp > 1 else ():
@@ -101,9 +103,9 @@ def _first_fitting(
     for variant in group:
         alone = _fitting(bones, (variant,))
         if alone:
-            return row_of(*alone)
+            return row_of(bones.scenario, *alone)
         if saving and _fitting(bones, (*saving, variant)):
-            return row_of(*_needed(bones, variant, saving))
+            return row_of(bones.scenario, *_needed(bones, variant, saving))
     return None
 
 

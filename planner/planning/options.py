@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from planner.engine.layout import valid_tensor_degrees
 from planner.errors import PlannerError
+from planner.planning.losses import offered
 from planner.planning.scenario import Scenario
 
 MOST_STAGES = 64
@@ -26,6 +27,7 @@ class Options:
     sharding: list[str]
     interleave: list[int]
     micro_batch: list[int]
+    loss: list[str]  # the stack's usual one first
     sequence_parallel: bool | None  # None = whenever tp > 1 and the stack does so
     accumulation: int | None
     global_batch: int | None  # sequences; None = follows from the other two
@@ -48,6 +50,7 @@ def options(scenario: Scenario) -> Options:
         sharding=[sharding] if sharding else _shardings(scenario, fixed=fixed),
         interleave=[layout.interleave] if layout else [1],
         micro_batch=_micro_batches(training.micro_batch, global_batch),
+        loss=offered(scenario),
         sequence_parallel=layout.sequence_parallel if layout else None,
         accumulation=training.accumulation,
         global_batch=global_batch,

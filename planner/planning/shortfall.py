@@ -57,5 +57,5 @@ def _within_limits(bones: Outline) -> dict[str, Any]:
     nearest = None
     if variant is not None:
         left = [{**asdict(each), "factor": each.factor} for each in violations_of(least)]
-        nearest = {**row_of(variant, least), "violated": left}
+        nearest = {**row_of(bones.scenario, variant, least), "violated": left}
     return {"nearest": nearest, "relax": relaxations(bones, least)}

@@ -9,6 +9,7 @@ from typing import Any
 from planner.errors import PlannerError
 from planner.planning.outline import Outline, outline
 from planner.planning.scenario import Scenario, scenario
+from planner.run.flags import flags_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +44,13 @@ def tried(each: Scenario, variant: Variant) -> Outline | None:
         return None
 
 
-def row_of(variant: Variant, outline: Outline) -> dict[str, Any]:
-    """A change that fits, with what it leads to."""
+def row_of(each: Scenario, variant: Variant, outline: Outline) -> dict[str, Any]:
+    """A change of `each` that fits, with what it leads to and the flags that make it."""
     return {
         "change": variant.words,
         "kind": variant.kind,
         "changes": dict(variant.changes),
+        "flags": flags_of(each.run, variant.changes),
         "fit_probability": outline.fit_probability,
         "peak_bytes": outline.peak_bytes,
         "capacity_bytes": outline.capacity_bytes,

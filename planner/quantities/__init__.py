@@ -18,6 +18,7 @@ from planner.quantities.kinds import (
 )
 from planner.quantities.reading import read, read_whole
 from planner.quantities.showing import (
+    Show,
     show_bytes,
     show_carbon,
     show_count,
@@ -25,8 +26,10 @@ from planner.quantities.showing import (
     show_energy,
     show_flops,
     show_interval,
+    show_number,
     show_percent,
     show_rate,
+    show_span,
     show_usd,
     show_whole,
 )
@@ -46,6 +49,7 @@ __all__ = [
     "USD",
     "WATTS",
     "Kind",
+    "Show",
     "read",
     "read_whole",
     "show_bytes",
@@ -55,8 +59,10 @@ __all__ = [
     "show_energy",
     "show_flops",
     "show_interval",
+    "show_number",
     "show_percent",
     "show_rate",
+    "show_span",
     "show_usd",
     "show_whole",
 ]

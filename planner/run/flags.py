@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Iterator
+import shlex
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
-from planner.run.keys import Key, dotted, keys_of
+from planner.run.keys import Key, dotted, is_nothing, keys_of, section_mapping
+from planner.run.layout import Layout
 from planner.run.lora import Lora
 from planner.run.mapping import mapping_from_yaml, overlay
 from planner.run.run import SECTIONS, Run
@@ -63,3 +66,50 @@ def run_from_args(args: argparse.Namespace) -> Run:
         if name.startswith(_DEST)
     }
     return Run.from_mapping(overlay(mapping_from_yaml(file) if file else {}, given))
+
+
+_LAYOUT = Layout.PATH
+
+
+def flags_of(run: Run, changes: Mapping[str, object]) -> str:
+    """The flags that make `changes` to `run`, to be pasted behind the command that made it.
+
+    A layout is written whole, since the flag replaces what a file or an earlier flag says of it.
+
+    >>> run = Run(model="qwen3-8b", training={"layout": "tp=2"})
+    >>> flags_of(run, {"training.recompute": "full", "training.layout.sharding": "zero1"})
+    '--recompute full --layout tp=2,sharding=zero1'
+    """
+    flags = {name: flag for name, flag, _ in run_keys()}
+    changed = run.changed(changes)
+    names = dict.fromkeys(_LAYOUT if name.startswith(_LAYOUT) else name for name in changes)
+    said = [
+        f"{flags[name]} {shlex.quote(_said(changed, name))}"
+        for name in names
+        if not (is_nothing(_at(changed, name)) and is_nothing(_at(run, name)))
+    ]
+    return " ".join(said)
+
+
+def _at(run: Run, name: str) -> Any:
+    """The value of a dotted key."""
+    found: Any = run
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _said(run: Run, name: str) -> str:
+    """A key's value as its flag takes it; what is left to the planner is auto, or null."""
+    value = _at(run, name)
+    if isinstance(value, Layout):
+        usual = section_mapping(Layout())
+        stated = {key: each for key, each in section_mapping(value).items() if each != usual[key]}
+        pairs = [f"{key}={str(each).lower()}" for key, each in stated.items()]
+        return ",".join(pairs) or f"tp={value.tp}"
+    if value is None:
+        return "auto" if name in _OR_AUTO else "null"
+    return str(value)
+
+
+_OR_AUTO = (_LAYOUT, "training.micro_batch", "training.accumulation", "training.global_batch")

@@ -71,7 +71,7 @@ class Training:
     )
     loss: str | None = key(
         or_auto(one_of(choices.LOSSES)), f"auto | {' | '.join(choices.LOSSES)}", metavar="WORD"
-    )  # None = auto: the stack's usual
+    )  # None = auto: the fastest that fits of what the stack offers
     compile: str = key(
         one_of(choices.COMPILES), " | ".join(choices.COMPILES), default="none", metavar="WORD"
     )

@@ -136,7 +136,9 @@ def template_of(each: Scenario) -> Batch:
 
 def plain_configuration(each: Scenario) -> Configuration:
     """Plain data parallelism: a stand-in where the layout does not matter."""
-    return build(each, PLAIN | {"dp": each.num_devices, "sharding": 0, "sequence_parallel": 0})
+    loss = choices.code(choices.LOSSES, each.run.training.loss or each.stack.loss)
+    chosen = {"dp": each.num_devices, "sharding": 0, "sequence_parallel": 0, "loss": loss}
+    return build(each, PLAIN | chosen)
 
 
 def group(

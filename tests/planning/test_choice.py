@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planner.engine.choices import LOSSES
 from planner.engine.constants import constants
 from planner.planning.candidates import candidates, single
-from planner.planning.choose import SURE, complications, evaluated, rows
+from planner.planning.choose import SURE, complications, evaluated, rows, unusual_loss
 from planner.planning.intervals import memory_spread
+from planner.planning.losses import FILE, offered
 from planner.planning.memory_doubts import memory_doubts
 from planner.planning.plan import plan
 from planner.planning.scenario import scenario
-from tests.planning.jobs import A100, bones, fine_tune, job
+from planner.stacks import stack
+from tests.planning.jobs import A100, H100, bones, fine_tune, job
 
 OPEN = {"training.layout": "auto", "training.micro_batch": "auto"}
 
@@ -41,7 +46,8 @@ def test_the_choice_is_the_fastest_of_those_that_surely_fit_beyond_the_margins()
     spread = memory_spread(memory_doubts(pool.configuration(0), each.stack))
     found = evaluated(pool, constants())
     sure = spread.high_of(found.peak) <= found.capacity
-    worth = found.seconds / rows(pool.batch) * (1 + complications(pool.batch))
+    margins = complications(pool.batch) + unusual_loss(pool)
+    worth = found.seconds / rows(pool.batch) * (1 + margins)
     chosen = bones(run)
     assert chosen.fit_probability >= SURE
     made = chosen.step.seconds / chosen.configuration.global_batch
@@ -123,3 +129,39 @@ def test_the_usual_global_batch_splits_over_the_devices(power: int, seq_len: int
     chosen = bones(run).configuration
     assert chosen.micro_batch * chosen.accumulation * chosen.dp == chosen.global_batch
     assert np.log2(chosen.global_batch) % 1 == 0
+
+
+ADAPTERS = {"hardware__sku": "rtx-4090", "training__task": "lora", "data__seq_len": 4096}
+
+
+def test_a_loss_left_open_is_the_one_that_fits_of_what_the_stack_offers() -> None:
+    made = plan(fine_tune("qwen3-8b", **ADAPTERS, training__recompute="full"))
+    stated = plan(
+        fine_tune("qwen3-8b", **ADAPTERS, training__recompute="full", training__loss="eager")
+    )
+    assert (made.fits, stated.fits) == (True, False)
+    assert made.chosen["loss"] == "chunked"
+    assert "use_liger_kernel=True" in made.chosen["reasons"]["loss"]
+
+
+def test_the_usual_loss_stays_where_another_saves_less_than_the_models_error() -> None:
+    made = plan(fine_tune("qwen3-8b", training__task="lora", hardware__sku=H100))
+    assert (made.chosen["loss"], made.fits) == ("eager", True)
+    assert "loss" not in made.chosen["reasons"]
+
+
+def test_a_stack_offers_no_loss_that_its_models_lack() -> None:
+    each = scenario(fine_tune("gpt2-xl", training__task="lora"))
+    assert (each.stack.name, offered(each)) == ("hf-trainer", ["eager"])
+
+
+def test_every_offered_loss_is_of_a_known_stack_and_names_its_source() -> None:
+    table = tomllib.loads(FILE.read_text())
+    families = table.pop("families")
+    for name, words in table.items():
+        for word, row in words.items():
+            assert stack(name).loss != word
+            assert word in LOSSES
+            assert row["models"] in ("", *families)
+            assert row["switch"]
+            assert "(read 20" in row["source"]

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import argparse
+import shlex
 from typing import Any
 
 import pytest
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
 
+from planner.errors import PlannerError
 from planner.planning.plan import plan
+from planner.run import Run
+from planner.run.flags import add_run_flags, run_from_args
 from tests.planning.jobs import fine_tune, job
+
+MODELS = ("gpt2-xl", "llama-2-7b", "qwen3-8b", "gemma-2-9b", "mixtral-8x7b", "t5-3b", "llama-3-70b")
+SKUS = ("rtx-3060-12gb", "rtx-4090", "t4", "a100-sxm4-40gb", "h100-sxm5-80gb", "tpu-v5p")
+LAYOUTS = ("auto", "tp=1", "tp=2,sharding=zero1")
+
+
+def read(words: str) -> Run:
+    """The run that a command line describes."""
+    parser = argparse.ArgumentParser()
+    add_run_flags(parser)
+    return run_from_args(parser.parse_args(shlex.split(words)))
 
 
 def shortfall(run: Any) -> dict[str, Any]:
@@ -68,3 +86,36 @@ def test_more_host_memory_mends_it() -> None:
         data__seq_len=256,
     )
     assert plan(run).fits
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.sampled_from(MODELS),
+    st.sampled_from(SKUS),
+    st.sampled_from(("full-ft", "lora", "pretrain")),
+    st.sampled_from(LAYOUTS),
+    st.sampled_from((1, 2, 8)),
+)
+def test_the_flags_of_every_change_pasted_behind_the_command_give_a_plan_that_fits(
+    model: str, sku: str, task: str, layout: str, count: int
+) -> None:
+    layout = layout if count > 1 else "auto"
+    command = f"--model {model} --sku {sku} --count {count} --task {task} --layout {layout}"
+    command += " --samples 10k --seq-len 2048 --micro-batch 4 --global-batch 64"
+    try:
+        short = plan(read(command)).shortfall
+    except PlannerError:  # such as two ranks where the stack splits nothing over them
+        reject()
+    for row in [short["nearest"], *short["alternatives"]] if short else []:
+        if row:
+            pasted = plan(read(f"{command} {row['flags']}"))
+            assert pasted.fits, f"{command} {row['flags']}"
+            assert pasted.memory.peak_bytes == pytest.approx(row["peak_bytes"])
+
+
+def test_the_flags_write_a_layout_whole_since_the_flag_replaces_it() -> None:
+    run = job("llama-3-70b", hardware__count=8, training__layout="tp=2,sharding=none")
+    rows = [shortfall(run)["nearest"], *shortfall(run)["alternatives"]]
+    flags = [row["flags"] for row in rows if row and "training.layout.sharding" in row["changes"]]
+    assert flags
+    assert all("--layout tp=2,sharding=zero" in each for each in flags)

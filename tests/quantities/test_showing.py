@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from planner.quantities import (
     TOKENS,
+    Show,
     read,
     show_bytes,
     show_carbon,
@@ -21,6 +22,7 @@ from planner.quantities import (
     show_interval,
     show_percent,
     show_rate,
+    show_span,
     show_usd,
     show_whole,
 )
@@ -57,8 +59,13 @@ ALL += [show_percent, show_usd, show_whole]
         (show_flops(4.12e14, per_second=True), "412 TFLOP/s"),
         (show_percent(0.413), "41.3 %"),
         (show_interval(show_usd, 48_300, 40_000, 58_000), "$48,300 ($40,000 to $58,000)"),
-        (show_interval(show_duration, 86400, 3600, 86400 * 3), "24 h (60 min to 3 days)"),
+        (show_interval(show_duration, 86400, 3600, 86400 * 3), "24 h (1 to 72)"),
+        (show_interval(show_duration, 115 * 60, 84.7 * 60, 2.99 * 3600), "115 min (84.7 to 179)"),
+        (show_interval(show_usd, 1.2e6, 8e5, 1.6e6), "$1.2 M ($0.8 M to $1.6 M)"),
+        (show_interval(show_bytes, 1.1 * 2**40, 2**39, 2**41), "1.1 TiB (0.5 to 2)"),
         (show_interval(show_usd, None, None, None), "unknown"),
+        (show_span(show_duration, 84.7 * 60, 2.99 * 3600), "1.41 to 2.99 h"),
+        (show_span(show_duration, 84.7 * 60, 2.99 * 3600, like=115 * 60), "84.7 to 179 min"),
     ],
 )
 def test_a_number_reads_as_a_person_would_say_it(shown: str, text: str) -> None:
@@ -76,6 +83,18 @@ def test_three_digits_stay_true(show: Callable[..., str], value: float) -> None:
     text = show(value)
     assert "e+" not in text
     assert re.search(r"\d", text)
+
+
+@pytest.mark.parametrize("show", [show_bytes, show_count, show_duration, show_energy, show_usd])
+@given(st.floats(min_value=1, max_value=1e12), st.floats(1, 30), st.floats(1, 30))
+def test_a_span_has_one_unit(show: Show, best: float, below: float, above: float) -> None:
+    low, high = best / below, best * above
+    for text in (show_interval(show, best, low, high), show_span(show, low, high)):
+        assert len(set(re.findall(r"[A-Za-zµ]+", text.replace(" to ", " ")))) <= 1, text
+
+
+def test_the_ends_of_an_enormous_span_keep_their_own_units() -> None:
+    assert show_interval(show_duration, 86_400 * 9, 60, 86_400 * 20) == "9 days (60 s to 20 days)"
 
 
 @given(st.floats(min_value=1, max_value=9e17))
