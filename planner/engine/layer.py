@@ -110,10 +110,17 @@ def _elementwise_bytes(batch: Batch, c: Constants) -> Array:
     mixing = np.where(blocks.state_space > 0, scan, rotary)
     width = blocks.ffn_hidden + blocks.shared_hidden + blocks.top_k * blocks.expert_hidden
     activation = (2 + blocks.gated) * width / parallel.tp
+    software = elementwise_factor(batch, c)
+    result: Array = m * (stream + mixing + activation) * recipe.activation_bytes * software
+    return result
+
+
+def elementwise_factor(batch: Batch, c: Constants) -> Array:
+    """What a stack's kernels move against the counted bytes: separate, fused, or compiled, (n,)."""
+    parallel, recipe = batch.parallel, batch.recipe
     software = np.where(recipe.eager > 0, c.elementwise_eager, c.elementwise)
     fused = (parallel.compile > 0) | (recipe.native > 0)
-    software = np.where(fused, c.elementwise_compiled, software)
-    result: Array = m * (stream + mixing + activation) * recipe.activation_bytes * software
+    result: Array = np.where(fused, c.elementwise_compiled, software)
     return result
 
 

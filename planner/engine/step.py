@@ -146,9 +146,16 @@ def _head(batch: Batch, sustained: Rates, c: Constants) -> Array:
         recipe.adapters > 0, 2.0, 3.0
     )
     logits = product.m * product.n
-    counted = np.where(recipe.native > 0, IN_PLACE_TRAFFIC, LOGIT_TRAFFIC[batch.parallel.loss])
-    per_logit = counted * recipe.activation_bytes / 2
+    per_logit = logit_traffic(batch) * recipe.activation_bytes / 2
     result: Array = products + c.logit_bytes * logits * per_logit / sustained.memory
+    return result
+
+
+def logit_traffic(batch: Batch) -> Array:
+    """Bytes that the loss moves per logit in 16 bits, (n,)."""
+    result: Array = np.where(
+        batch.recipe.native > 0, IN_PLACE_TRAFFIC, LOGIT_TRAFFIC[batch.parallel.loss]
+    )
     return result
 
 

@@ -210,7 +210,8 @@ def _prices(bones: Outline) -> Iterator[Variant]:
     price = bones.scenario.run.price
     if price.mode == "on-demand":
         yield Variant(kind="price", words="spot price", changes={"price.mode": "spot"})
-    if price.provider is None:
+    device = bones.scenario.device
+    if price.provider is None or (device is not None and not device.listed):
         return
     sku = bones.scenario.accelerator.sku_id
     others = {each.provider for each in hardware_db.prices(sku, mode=price.mode)}

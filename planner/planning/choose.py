@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from planner.engine.evaluate import Evaluation, evaluate
 from planner.engine.step import step_seconds
 from planner.planning.candidates import Candidates
 from planner.planning.intervals import Spread
+
+if TYPE_CHECKING:
+    from planner.planning.lengths import Lengths
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -77,7 +80,7 @@ def evaluated(pool: Candidates, c: Constants) -> Evaluation:
     whole = evaluate(batch, c)
     if lengths is None:
         return whole
-    step = step_seconds(shortened(batch, lengths.row_tokens(side_by_side(batch))), c)
+    step = step_seconds(as_computed(batch, lengths), c)
     return Evaluation(
         step=step,
         memory=whole.memory,
@@ -86,6 +89,11 @@ def evaluated(pool: Candidates, c: Constants) -> Evaluation:
         peak=whole.peak,
         capacity=whole.capacity,
     )
+
+
+def as_computed(batch: Batch, lengths: Lengths | None) -> Batch:
+    """The batch that step time is computed from: with real lengths, rows as long as they are."""
+    return batch if lengths is None else shortened(batch, lengths.row_tokens(side_by_side(batch)))
 
 
 def rows(batch: Batch) -> Array:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from planner.engine.formats import MATMUL
 from planner.planning.memory_doubts import REASONS as MEMORY_REASONS
+from planner.planning.memory_doubts import memory_doubts
 from planner.planning.result import Evidence
 from planner.planning.scenario import ADAPTER_TASKS, Scenario
+
+if TYPE_CHECKING:
+    from planner.planning.outline import Outline
 
 REASONS = {
     "mixture": "mixture of experts: published runs of equal settings differ by up to 1.8 times",
@@ -44,10 +50,18 @@ def launch_doubt(parts: dict[str, float]) -> tuple[str, ...]:
     return ("launch_bound",) if parts["launch"] > LAUNCH_BOUND * total else ()
 
 
-def evidence_of(each: Scenario, doubts: tuple[str, ...], of_memory: tuple[str, ...]) -> Evidence:
-    """Grade: published where the rate was measured by others, datasheet where it was not."""
+def evidence_of(bones: Outline) -> Evidence:
+    """Grade: measured or extrapolated from a profile, published where the rate was measured by
+    others, datasheet where it was not."""
+    each, doubts = bones.scenario, bones.doubts
+    of_memory = memory_doubts(bones.configuration, each.stack)
     reasons = [REASONS[doubt] for doubt in doubts]
     reasons += [MEMORY_REASONS[doubt] for doubt in of_memory if doubt not in doubts]
+    if bones.measured is not None:
+        from planner.planning.measured import grade_of, reasons_of
+
+        found = [*reasons_of(each, bones.measured), *reasons]
+        return Evidence(grade=grade_of(bones.measured), reasons=found)
     if "memory_figures" in doubts:
         return Evidence(grade="assumed", reasons=reasons)
     if "unmeasured_rate" in doubts:

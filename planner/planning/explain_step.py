@@ -12,7 +12,7 @@ from planner.engine.formats import MATMUL
 from planner.engine.operations import Product, attention_flops, head_product, layer_products
 from planner.engine.rates import flash_rate, product_seconds, rates
 from planner.engine.stages import stage_layers
-from planner.planning.choose import shortened, side_by_side
+from planner.planning.choose import as_computed
 from planner.planning.outline import Outline
 from planner.quantities import show_count, show_duration, show_flops, show_rate, show_span
 
@@ -64,7 +64,7 @@ def machine_lines(bones: Outline) -> Iterator[str]:
 
 def layer_lines(bones: Outline) -> Iterator[str]:
     """Each matrix product and the attention of each kind of layer: work, rate, seconds."""
-    batch, c = _timed(bones), constants()
+    batch, c = as_computed(bones.batch, bones.scenario.lengths), constants()
     sustained = rates(batch, c)
     kinds = len(np.atleast_1d(batch.shape.blocks.count))
     for kind in range(kinds):
@@ -121,14 +121,6 @@ def step_lines(bones: Outline) -> Iterator[str]:
 
 def _rate(bones: Outline) -> str:
     return show_rate(bones.configuration.tokens_per_step / bones.step.seconds, "tokens")
-
-
-def _timed(bones: Outline) -> Any:
-    """The batch of one that step time is computed from: rows as long as they really are."""
-    lengths = bones.scenario.lengths
-    if lengths is None:
-        return bones.batch
-    return shortened(bones.batch, lengths.row_tokens(side_by_side(bones.batch)))
 
 
 def _first(value: Any) -> float:

@@ -91,6 +91,8 @@ def _price(each: Scenario) -> tuple[hardware_db.Price | None, str]:
     wanted = each.run.price
     if wanted.mode == "reserved":
         return None, "no reserved prices are recorded: use on-demand or spot"
+    if each.device is not None and not each.device.listed:
+        return None, f"{each.accelerator.sku_id} is known by its profile alone: nobody rents it out"
     try:
         price = hardware_db.price_for(
             each.accelerator.sku_id,

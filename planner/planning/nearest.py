@@ -11,7 +11,7 @@ from planner.engine.choices import RECOMPUTES
 from planner.planning.limits import devices
 from planner.planning.losses import switches
 from planner.planning.outline import Outline
-from planner.planning.variants import Variant, row_of, together, tried
+from planner.planning.variants import Variant, elsewhere, row_of, together, tried
 
 MOST_DOUBLINGS = 8  # of the number of accelerators
 STRONGER = ("zero1", "zero2", "zero3")  # sharding, mildest first
@@ -175,7 +175,7 @@ def _larger_parts(bones: Outline) -> Iterator[Variant]:
             yield Variant(
                 kind="accelerator",
                 words=f"{bones.scenario.num_devices} x {other.sku_id}",
-                changes={"hardware.sku": other.sku_id, "hardware.power_limit": None},
+                changes=elsewhere(bones.scenario.run, other.sku_id),
             )
 
 

@@ -14,10 +14,11 @@ from planner.engine.batch import Batch
 from planner.engine.configuration import Configuration
 from planner.engine.constants import Constants, constants
 from planner.planning.candidates import Candidates, candidates, single
-from planner.planning.choose import Choice, choose
+from planner.planning.choose import Choice, as_computed, choose
 from planner.planning.doubts import doubts_of, launch_doubt
 from planner.planning.intervals import Spread, memory_spread, time_spread
 from planner.planning.length import loader_seconds, run_part
+from planner.planning.measured import MeasuredStep, measured_step
 from planner.planning.memory_doubts import memory_doubts
 from planner.planning.money import cost_of, energy_of
 from planner.planning.phases import checkpoint_bytes, host_bytes
@@ -40,6 +41,7 @@ class Outline:
     checkpoint_bytes: float
     host_bytes: float | None  # a node, for offload; None without it
     step: StepPart
+    measured: MeasuredStep | None  # what the step rests on; None without a profile
     run: RunPart
     cost: CostPart
     energy: EnergyPart
@@ -81,7 +83,11 @@ def outlined(each: Scenario, c: Constants) -> Outline:
     parts = named_parts(choice.evaluation.step, choice.index)
     doubts = (*doubts_of(each), *launch_doubt(parts))
     one = pool.batch if pool.batch.size == 1 else single(choice.configuration, each)
-    step = step_part(each, choice.configuration, parts, time_spread(doubts))
+    spread = time_spread(doubts)
+    measured = measured_step(each, as_computed(one, each.lengths), parts, spread)
+    if measured is not None:
+        parts, spread = dict(measured.parts), measured.spread
+    step = step_part(each, choice.configuration, parts, spread)
     saved = checkpoint_bytes(one)
     run = run_part(each, choice.configuration, step, saved)
     return Outline(
@@ -96,6 +102,7 @@ def outlined(each: Scenario, c: Constants) -> Outline:
         checkpoint_bytes=saved,
         host_bytes=host_bytes(one, choice.configuration),
         step=step,
+        measured=measured,
         run=run,
         cost=cost_of(each, run),
         energy=energy_of(each, run),

@@ -11,7 +11,6 @@ from planner.engine.constants import constants
 from planner.engine.memory import memory_bytes
 from planner.planning.chosen import chosen_of
 from planner.planning.doubts import evidence_of
-from planner.planning.memory_doubts import memory_doubts
 from planner.planning.outline import Outline, at, named_parts, outline
 from planner.planning.phases import phase_bytes
 from planner.planning.quality import loss_of, stop_of
@@ -78,7 +77,7 @@ def _assemble(bones: Outline) -> Plan:
         energy=bones.energy,
         loss=loss_of(each, bones.run),
         stop=stop_of(each, bones.run, bones.cost),
-        evidence=evidence_of(each, bones.doubts, memory_doubts(bones.configuration, each.stack)),
+        evidence=evidence_of(bones),
         warnings=warnings_of(bones, throughput),
     )
 

@@ -125,7 +125,7 @@ class LossPart:
 class Evidence:
     """How sure the answer is: a grade and its reasons."""
 
-    grade: str  # measured | published | datasheet | assumed
+    grade: str  # measured | extrapolated | published | datasheet | assumed
     reasons: list[str]
 
 

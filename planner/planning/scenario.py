@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import hardware_db
+from planner.engine.formats import ATTENTION, MATMUL
 from planner.errors import PlannerError
 from planner.planning.lengths import Lengths, lengths_of
 from planner.planning.machine_facts import completed
@@ -14,6 +15,7 @@ from planner.stacks import Stack, stack
 if TYPE_CHECKING:
     from hardware_db import Accelerator
     from planner.engine.model import Model
+    from planner.profile_device.device import ProfiledDevice
     from planner.run import Run
 
 ADAPTER_TASKS = ("lora", "qlora")
@@ -35,6 +37,7 @@ class Scenario:
     trainable_params: int
     lora_targets: tuple[str, ...]  # engine.adapters.ROLES that carry adapters
     stack: Stack
+    device: ProfiledDevice | None  # of the run's profile, None without one
     lengths: Lengths | None  # real lengths of the samples, None = every row is full
     stated: dict[str, str]  # what was assumed rather than said: name to reason
 
@@ -47,11 +50,12 @@ def scenario(run: Run, *, model: Model | None = None) -> Scenario:
     run.require_plannable()
     stated: dict[str, str] = {}
     model = _checked_model(run, model)
-    part = _accelerator(run, stated)
+    device = profiled(run, stated)
+    part = device.accelerator if device else _accelerator(run, stated)
     count = run.hardware.count or 1
-    per_node = _per_node(run, part, count, stated)
+    per_node = count if unlisted(device) else _per_node(run, part, count, stated)
     part = completed(run, part, per_node, stated)
-    name, rate = _network(run, part, count, per_node, stated)
+    name, rate = _network(run, part, count, per_node, stated, unlisted(device))
     seq_len = _seq_len(run, model)
     return Scenario(
         run=run,
@@ -65,6 +69,7 @@ def scenario(run: Run, *, model: Model | None = None) -> Scenario:
         trainable_params=_trainable(run, model),
         lora_targets=_adapted_roles(run, model),
         stack=_stack(run, model, part, stated),
+        device=device,
         lengths=lengths_of(run.data, seq_len),
         stated=stated,
     )
@@ -78,12 +83,32 @@ def _checked_model(run: Run, model: Model | None) -> Model:
     if run.data.input_shape is not None:
         remedy = f"{model.name} is a transformer: leave it out, say data.seq_len"
         raise PlannerError("data.input_shape", list(run.data.input_shape), remedy)
-    if run.hardware.profile is not None:
-        remedy = (
-            "measured profiles are not read yet: leave it out, the plan rests on published data"
-        )
-        raise PlannerError("hardware.profile", run.hardware.profile, remedy)
     return model
+
+
+def profiled(run: Run, stated: dict[str, str]) -> ProfiledDevice | None:
+    """The device of the run's profile, scaled to the accelerator that the run names; None without
+    a profile. Raises PlannerError for a profile that cannot answer the run."""
+    path, count = run.hardware.profile, run.hardware.count
+    if path is None:
+        return None
+    from planner.profile_device.device import profiled_device
+
+    device = profiled_device(path, _accelerator(run, stated) if run.hardware.sku else None)
+    name = device.accelerator.sku_id
+    if count is None:
+        stated["count"] = "one, as was measured"
+    if (count or 1) > 1 and not device.listed:
+        remedy = f"{name} is known by its profile alone, which is of one device: plan with count 1"
+        raise PlannerError("hardware.count", count, remedy)
+    for number_format in (MATMUL[run.training.precision], ATTENTION[run.training.precision]):
+        device.figures.product(number_format)
+    return device
+
+
+def unlisted(device: ProfiledDevice | None) -> bool:
+    """Whether the machine is known by its profile alone."""
+    return device is not None and not device.listed
 
 
 def _accelerator(run: Run, stated: dict[str, str]) -> Accelerator:
@@ -129,12 +154,19 @@ def _usual_per_node(part: Accelerator) -> tuple[int, str]:
 
 
 def _network(
-    run: Run, part: Accelerator, count: int, per_node: int, stated: dict[str, str]
+    run: Run,
+    part: Accelerator,
+    count: int,
+    per_node: int,
+    stated: dict[str, str],
+    alone: bool,
 ) -> tuple[str, float]:
     """Name and one-way bytes/s per accelerator of the fabric between nodes.
 
     A fabric that nobody knows is refused on one node too, where it would go unused.
     """
+    if alone:
+        return "one device", float("inf")
     name, given = run.hardware.interconnect, run.hardware.interconnect_bytes_per_second
     try:
         network = hardware_db.network_for(part.sku_id, name if isinstance(name, str) else None)

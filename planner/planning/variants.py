@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from planner.errors import PlannerError
 from planner.planning.outline import Outline, outline
 from planner.planning.scenario import Scenario, scenario
 from planner.run.flags import flags_of
+
+if TYPE_CHECKING:
+    from planner.run import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +36,12 @@ def together(chosen: Sequence[Variant]) -> Variant:
     changes = {name: value for each in chosen for name, value in each.changes.items()}
     words = f"{', '.join(before)} and {last}" if before else last
     return Variant(kind=chosen[-1].kind, words=words, changes=changes)
+
+
+def elsewhere(run: Run, sku_id: str) -> dict[str, object]:
+    """The changes that put a run on another accelerator, of which no profile of it speaks."""
+    changes: dict[str, object] = {"hardware.sku": sku_id, "hardware.power_limit": None}
+    return changes if run.hardware.profile is None else {**changes, "hardware.profile": None}
 
 
 def tried(each: Scenario, variant: Variant) -> Outline | None:

@@ -26,6 +26,7 @@ class Figures:
 
     recorded: Recorded
     products: Mapping[str, ProductCurve]  # by format, only those measured well enough
+    extrapolated: bool = False  # carried over from another accelerator: no shape answers itself
 
     def product(self, number_format: str) -> ProductCurve:
         """The products of a format. Raises PlannerError where the profile does not hold it."""
@@ -45,6 +46,12 @@ class Figures:
     def bandwidth(self) -> float | None:
         """Of device memory: the largest copy, bytes/s."""
         found = self.traffic("copy", "fp32")
+        return None if found is None else found.sustained
+
+    @property
+    def host_link(self) -> float | None:
+        """From pinned host memory to the device: the largest copy, bytes/s."""
+        found = self.traffic("h2d", "fp32", memory="pinned")
         return None if found is None else found.sustained
 
     def traffic(self, kernel: str, number_format: str, **shape: int | str) -> TrafficCurve | None:

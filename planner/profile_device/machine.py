@@ -1,56 +1,116 @@
-"""A profile as overrides of the engine's machine: measured rates in place of published ones."""
+"""A measured device as an accelerator: measured rates in place of published ones."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
+import hardware_db
+from hardware_db import Accelerator, Achievable, Support
 from planner.engine.constants import constants
-from planner.engine.formats import ATTENTION, MATMUL
-from planner.errors import PlannerError
-from planner.profile_device.figures import Figures, read_figures
-from planner.profile_device.reader import FIELD
+from planner.profile_device.figures import Figures
 
-if TYPE_CHECKING:
-    from planner.engine.configuration import Configuration
+_METHOD = "forerun profile"
 
 
-def machine_from_profile(path: str | Path, configuration: Configuration) -> dict[str, float]:
-    """Fields of `planner.engine.machine.Machine` that the profile at `path` measured.
+class UnlistedAccelerator(Accelerator):
+    """A device that no table knows: it computes in the formats that its profile measured."""
 
-    Rates are the best that the device reached, so the measured fraction of the peak is 1; memory
-    bandwidth is stated so that the engine's sustained share of it gives the measured copy.
-    Raises PlannerError, field `hardware.profile`, for a file that is none, a profile of another
-    accelerator than the configuration names, or one without the configuration's formats.
+    __slots__ = ()
+
+    def supports(self, format: str) -> Support:
+        return "native" if format in self.peak_flops else "unsupported"
+
+
+def listed(sku_id: str | None) -> Accelerator | None:
+    """The table's row of a profile's device; None for a device that it does not have."""
+    if sku_id is None:
+        return None
+    try:
+        return hardware_db.accelerator(sku_id)
+    except hardware_db.HardwareError:
+        return None
+
+
+def measured_accelerator(figures: Figures, part: Accelerator | None) -> Accelerator:
+    """The accelerator that was measured, `part` in the table or None where it is not in there.
+
+    Rates in FLOP/s and bytes/s, memory in bytes. Best rates become fractions of the published
+    peaks, which utilisation is still counted against; where nobody published one, the best rate
+    that was measured stands for the peak. Memory bandwidth is stated so that the engine's sustained
+    share of it gives the measured copy.
     """
-    figures = read_figures(path)
-    refuse_other_device(figures, configuration.sku)
-    return overrides(figures, configuration.precision)
-
-
-def refuse_other_device(figures: Figures, sku: str) -> None:
-    """Never another device's numbers: a profile of a known accelerator answers for that one."""
-    measured = figures.recorded.sku_id
-    if measured is not None and measured != sku:
-        remedy = f"it is a profile of {measured}, the run names {sku}"
-        raise PlannerError(FIELD, figures.recorded.device_name, remedy)
-
-
-def overrides(figures: Figures, precision: str) -> dict[str, float]:
-    """The measured fields for one precision of training, FLOP/s, bytes/s and bytes."""
-    matmul = figures.product(MATMUL[precision]).peak
-    attention = figures.product(ATTENTION[precision]).peak
-    found = {
-        "matmul_peak": matmul,
-        "matmul_achievable": 1.0,
-        "attention_peak": attention,
-        "attention_achievable": 1.0,
+    part = part or _unlisted(figures)
+    peaks = {name: curve.peak for name, curve in figures.products.items()}
+    stated = {**peaks, **part.peak_flops}
+    best = {name: _achievable(figures, name, rate / stated[name]) for name, rate in peaks.items()}
+    memory, transfer = figures.recorded.memory_bytes, figures.host_link
+    changed = replace(
+        part,
+        peak_flops=stated,
+        achievable={**part.achievable, **best},
+        memory_bandwidth=_stated_bandwidth(figures) or part.memory_bandwidth,
+        usable_bytes=memory or part.usable_bytes,
+        host_bytes_per_second=transfer or part.host_bytes_per_second,
+    )
+    known = {
+        **dict.fromkeys(best, True),
+        "memory_bandwidth": figures.bandwidth is not None,
+        "usable_bytes": memory is not None,
     }
-    if figures.bandwidth is not None:
-        found["bandwidth"] = figures.bandwidth / constants().bandwidth
-    if figures.recorded.memory_bytes is not None:
-        found["capacity"] = figures.recorded.memory_bytes
-    transfer = figures.traffic("h2d", "fp32", memory="pinned")
-    if transfer is not None:
-        found["host_link"] = transfer.sustained
-    return found
+    doubtful = tuple(name for name in changed.memory_fields if not known.get(name))
+    return replace(changed, memory_fields=doubtful)
+
+
+def _stated_bandwidth(figures: Figures) -> float | None:
+    return None if figures.bandwidth is None else figures.bandwidth / constants().bandwidth
+
+
+def _achievable(figures: Figures, number_format: str, fraction: float) -> Achievable:
+    return Achievable(
+        format=number_format,
+        fraction=fraction,
+        method=_METHOD,
+        confidence="measured",
+        source=figures.recorded.created,
+        note="",
+    )
+
+
+def _unlisted(figures: Figures) -> UnlistedAccelerator:
+    """What a profile alone says of a device; all else is unknown."""
+    recorded = figures.recorded
+    return UnlistedAccelerator(
+        sku_id=recorded.device_name,
+        vendor="unknown",
+        name=recorded.device_name,
+        architecture="",
+        compute_capability=None,
+        gfx_target=None,
+        year=0,
+        form_factor=recorded.kind,
+        nameplate_gb=None,
+        memory_bytes=recorded.memory_bytes,
+        usable_bytes=recorded.memory_bytes,
+        usable_basis="measured",
+        usable_source=_METHOD,
+        memory_type="",
+        memory_bandwidth=None,
+        peak_flops={},
+        fp16_accumulate_flops=None,
+        link=None,
+        pcie_bytes_per_second=None,
+        host_link_name=None,
+        host_bytes_per_second=None,
+        tdp_watts=None,
+        multiprocessors=None,
+        boost_hertz=None,
+        l2_bytes=None,
+        logical_devices=1,
+        msrp_usd=None,
+        achievable={},
+        memory_fields=(),
+        confidence="measured",
+        as_of=recorded.created,
+        source=_METHOD,
+        note="",
+    )

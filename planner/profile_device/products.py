@@ -68,6 +68,11 @@ class ProductCurve:
         bounded = np.maximum(bent, np.maximum(2 * m * n * k / self.peak, moved / self.bandwidth))
         return self._answered(m, n, k, code, bounded)
 
+    def terms(self, m: Array, n: Array, k: Array, way: Array) -> tuple[Array, Array, Array]:
+        """Seconds of start, compute and traffic by the curve alone; `way` codes the passes."""
+        moved = self.element_bytes * (m * k + k * n + m * n)
+        return _terms(self.parameters, m, n, k, way, moved)
+
     def _distances(self, m: Array, n: Array, k: Array, code: int) -> Array:
         """(..., shapes) in doublings; another pass is one doubling away."""
         known = self.shapes
@@ -97,18 +102,24 @@ class ProductCurve:
         return result
 
 
+def is_product(row: Measured) -> bool:
+    """Whether a result is a matrix product that a curve can take."""
+    return (
+        row.kernel == "gemm"
+        and all(_is_size(row.shape.get(name)) for name in ("m", "n", "k"))
+        and row.shape.get("pass", "forward") in PASSES
+        and row.flops > 0
+        and row.bytes > 0
+    )
+
+
+def _is_size(value: object) -> bool:
+    return isinstance(value, int) and value > 0
+
+
 def shapes_of(results: Sequence[Measured], number_format: str) -> Shapes | None:
     """The measured products of a format; None where they are too few for a curve."""
-    rows = [
-        each
-        for each in results
-        if each.kernel == "gemm"
-        and each.format == number_format
-        and all(isinstance(each.shape.get(name), int) for name in ("m", "n", "k"))
-        and each.shape.get("pass", "forward") in PASSES
-        and each.flops > 0
-        and each.bytes > 0
-    ]
+    rows = [each for each in results if each.format == number_format and is_product(each)]
     if len(rows) < FEWEST:
         return None
 
@@ -170,9 +181,16 @@ def fit_products(
 
 
 def _curve(parameters: Array, m: Array, n: Array, k: Array, way: Array, moved: Array) -> Array:
+    start, compute, traffic = _terms(parameters, m, n, k, way, moved)
+    result: Array = start + compute + traffic
+    return result
+
+
+def _terms(
+    parameters: Array, m: Array, n: Array, k: Array, way: Array, moved: Array
+) -> tuple[Array, Array, Array]:
     start, per_flop, m0, n0, k0, per_byte, by_input, by_weight = np.exp(parameters)
     share = m / (m + m0) * n / (n + n0) * k / (k + k0)
     factor = np.select([way == 1, way == 2], [by_input, by_weight], 1.0)
     compute = 2 * m * n * k * per_flop / np.maximum(share, 1e-12) * factor
-    result: Array = start + compute + moved * per_byte
-    return result
+    return np.full_like(compute, start), compute, moved * per_byte

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,21 +12,35 @@ from planner.profile_device.figures import Figures
 from planner.profile_device.products import PASSES, ProductCurve, fit_products
 
 FEWEST = 12  # shapes under which no error is stated
+_P90 = 1.6448536269514722  # standard deviations that hold 90 %
 
 
 def left_out(figures: Figures) -> dict[str, dict[str, float]]:
     """By format: median and 90th percentile of |predicted/measured − 1|, and the shapes tried."""
-    found: dict[str, dict[str, float]] = {}
-    for number_format, curve in figures.products.items():
-        if len(curve.shapes.m) < FEWEST:
-            continue
-        errors = left_out_errors(curve)
-        found[number_format] = {
-            "median": float(np.median(errors)),
-            "p90": float(np.quantile(errors, 0.9)),
-            "n": len(errors),
-        }
-    return found
+    found = {name: left_out_of(figures, name) for name in figures.products}
+    return {name: row for name, row in found.items() if row is not None}
+
+
+def left_out_of(figures: Figures, number_format: str) -> dict[str, float] | None:
+    """The same of one format; None where it was measured at too few shapes."""
+    curve = figures.products[number_format]
+    if len(curve.shapes.m) < FEWEST:
+        return None
+    errors = left_out_errors(curve)
+    return {
+        "median": float(np.median(errors)),
+        "p90": float(np.quantile(errors, 0.9)),
+        "n": len(errors),
+    }
+
+
+def sigma_of(row: Mapping[str, float]) -> float:
+    """Standard deviation of the logarithm that the 90th percentile of the errors stands for.
+
+    >>> round(sigma_of({"p90": 0.2, "median": 0.1, "n": 30}), 3)
+    0.111
+    """
+    return math.log1p(row["p90"]) / _P90
 
 
 def left_out_errors(curve: ProductCurve) -> np.ndarray[Any, np.dtype[Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,11 @@ from planner.errors import PlannerError
 SCHEMA = "forerun-profile/1"
 MOST_BYTES = 64 * 2**20
 MOST_RESULTS = 20_000
+MOST_RATE = 1e19  # FLOP/s or bytes/s of one device: ten times what any promises
+MOST_SIZE = 2**53  # of a dimension
 FIELD = "hardware.profile"
+_LONGEST = 80  # characters of a device's name
+_DATE = 10  # of 2026-11-30T12:00:00
 DOUBTFUL = frozenset({"unreliable", "wrong-result", "single-sample"})
 
 
@@ -76,12 +80,12 @@ def recorded_of(found: Any, path: str) -> Recorded:
     environment = found.get("environment")
     threads = environment.get("num_threads") if isinstance(environment, dict) else None
     return Recorded(
-        device_name=device["name"],
+        device_name=_printable(device["name"]) or "unnamed device",
         kind=str(device.get("kind", "")),
         sku_id=device.get("sku_id") if isinstance(device.get("sku_id"), str) else None,
         memory_bytes=_positive(device.get("memory_bytes")),
         threads=threads if isinstance(threads, int) else None,
-        created=str(found.get("created", "")),
+        created=_printable(str(found.get("created", "")))[:_DATE],
         complete=found.get("complete", True) is True,
         results=tuple(measured_of(results, path)),
     )
@@ -94,15 +98,17 @@ def measured_of(results: Iterable[Any], path: str) -> Iterable[Measured]:
             if each["median_s"] is None:
                 continue
             yield _measured(each)
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise PlannerError(FIELD, path, f"damaged: results[{index}]") from None
 
 
 def _measured(row: Mapping[str, Any]) -> Measured:
     seconds = _positive(row["median_s"])
     flops, moved = float(row["flops"]), float(row["bytes"])
-    if seconds is None or not math.isfinite(flops + moved) or flops < 0 or moved < 0:
-        raise ValueError("not a time")
+    if seconds is None or not 0 <= flops / seconds <= MOST_RATE:
+        raise ValueError("not a time of this work")
+    if not 0 <= moved / seconds <= MOST_RATE:
+        raise ValueError("not a time of this traffic")
     return Measured(
         kernel=str(row["kernel"]),
         format=str(row["format"]),
@@ -115,16 +121,22 @@ def _measured(row: Mapping[str, Any]) -> Measured:
     )
 
 
+def _printable(text: str) -> str:
+    """Without control characters, which would reach a terminal; cut where no name goes on."""
+    return "".join(each for each in text[:_LONGEST] if each.isprintable()).strip()
+
+
 def _shape(found: Any) -> dict[str, int | str]:
     shape = {str(name): size for name, size in dict(found).items()}
-    if not all(
-        isinstance(size, int | str) and not isinstance(size, bool) for size in shape.values()
-    ):
-        raise ValueError("not a shape")
+    for size in shape.values():
+        if isinstance(size, bool) or not isinstance(size, int | str):
+            raise ValueError("not a shape")
+        if isinstance(size, int) and not 0 <= size <= MOST_SIZE:
+            raise ValueError("not a size")
     return shape
 
 
 def _positive(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) and value > 0 else None
+    return float(value) if 0 < value <= sys.float_info.max else None

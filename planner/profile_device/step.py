@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from planner.engine.choices import LOSSES
 from planner.engine.constants import constants
+from planner.engine.formats import ATTENTION, MATMUL
+from planner.engine.launch import host_seconds
+from planner.engine.layer import MATH, elementwise_factor
 from planner.engine.operations import (
     Product,
     attention_flops,
@@ -16,6 +20,8 @@ from planner.engine.operations import (
     layer_products,
     tokens,
 )
+from planner.engine.step import LOGIT_TRAFFIC, logit_traffic
+from planner.engine.update import NO_OFFLOAD
 from planner.engine.weights import local_weights
 from planner.errors import PlannerError
 from planner.profile_device.figures import ELEMENT_BYTES, Figures
@@ -27,8 +33,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-FORMATS = {"fp32": "fp32", "tf32": "tf32", "fp16": "fp16", "bf16": "bf16", "pure-bf16": "bf16"}
 BACKWARD = 3.5  # attention forward and backward over forward alone (Dao 2023, section 3)
+_EAGER = LOSSES.index("eager")  # the loss that profiles time
 _ADAMW_PASSES = 7  # parameter, gradient, moments read; all but the gradient written
 _CAST = 6.0  # bytes per element that a cast between FP32 and 16 bits moves
 _NORM_PASSES, _ACTIVATION_PASSES, _ADD_PASSES = 5, 5, 3  # tensors read and written, both ways
@@ -41,14 +47,23 @@ _VARIANTS: dict[str, tuple[str, ...]] = {  # kernels that stand for an optimizer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfiledStep:
-    """Seconds of one optimizer step on one measured device, as a sum of named parts."""
+    """Seconds of one optimizer step on one measured device, as a sum of named parts.
+
+    A part that the profile has no kernel for is in `lacking`, with what it lacks, and not in
+    `parts`.
+    """
 
     parts: Mapping[str, float]  # s
-    measured_share: float  # of the products' seconds, by shapes that were measured themselves
+    measured: float  # s of the parts, by products whose shapes were measured themselves
+    lacking: Mapping[str, str]
 
     @property
     def total(self) -> float:
         return sum(self.parts.values())
+
+
+class _KernelMissingError(Exception):
+    """The profile did not time what a part consists of."""
 
 
 def profiled_step(
@@ -56,20 +71,24 @@ def profiled_step(
 ) -> ProfiledStep:
     """The step of a batch of one configuration on the one device of `figures`.
 
-    Raises PlannerError where the profile lacks the format or a kernel that the step needs, or where
-    the layout spans several devices.
+    Raises PlannerError where the profile lacks the format's products, or where the layout spans
+    several devices.
     """
     assert batch.size == 1, "one configuration at a time"
     if float(np.max(batch.parallel.num_devices)) > 1:
         raise PlannerError(FIELD, figures.recorded.device_name, "it is of one device: count 1")
-    if precision not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise PlannerError("training.precision", precision, f"profiles answer for {known}")
-    work = _Work(batch=batch, figures=figures, format=FORMATS[precision])
+    for number_format in (MATMUL[precision], ATTENTION[precision]):
+        figures.product(number_format)
+    work = _Work(batch=batch, figures=figures, precision=precision, optimizer=optimizer)
     steps = float(np.max(batch.parallel.accumulation))
-    parts = {name: seconds * steps for name, seconds in work.micro_batch().items()}
-    parts["optimizer"] = work.optimizer(optimizer)
-    return ProfiledStep(parts=parts, measured_share=work.measured_share())
+    parts: dict[str, float] = {}
+    lacking: dict[str, str] = {}
+    for name, seconds in work.parts().items():
+        try:
+            parts[name] = seconds() * (1.0 if name == "optimizer" else steps)
+        except _KernelMissingError as lack:
+            lacking[name] = str(lack)
+    return ProfiledStep(parts=parts, measured=work.measured(parts) * steps, lacking=lacking)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +97,26 @@ class _Work:
 
     batch: Batch
     figures: Figures
-    format: str
+    precision: str
+    optimizer: str
+
+    def parts(self) -> dict[str, Callable[[], float]]:
+        """Parts of one micro-batch, forward and backward, and the update; seconds."""
+        return {
+            "matmul": lambda: self._layers(self.products()),
+            "attention": lambda: self._layers(self.attention()),
+            "elementwise": lambda: self._layers(self.elementwise()),
+            "casts": lambda: self._layers(self.casts()) if self.wide else 0.0,
+            "output_layer": self.output_layer,
+            "embedding": self.embedding,
+            "launch": self.launches,
+            "optimizer": self.update,
+        }
+
+    @property
+    def format(self) -> str:
+        """Of activations and of the products that no low-precision recipe touches."""
+        return ATTENTION[self.precision]
 
     @property
     def count(self) -> Array:
@@ -94,79 +132,90 @@ class _Work:
         """Whether 16-bit products run over FP32 weights and residuals: autocast."""
         return bool(np.max(self.batch.software.wide)) and self.size < 4
 
-    def micro_batch(self) -> dict[str, float]:
-        """Parts of one micro-batch, forward and backward, seconds."""
-        return {
-            "matmul": self._layers(self.products()),
-            "attention": self._layers(self.attention()),
-            "elementwise": self._layers(self.elementwise()),
-            "casts": self._layers(self.casts()) if self.wide else 0.0,
-            "output_layer": self.output_layer(),
-            "embedding": self.embedding(),
-            "launch": self.launches(),
-        }
+    @property
+    def frozen(self) -> bool:
+        """Whether the weights of the layers have no gradients: adapters."""
+        return bool(np.max(self.batch.recipe.adapters))
 
     def _layers(self, seconds: Array) -> float:
         return float(np.sum(seconds * self.count))
 
     def products(self) -> Array:
         """Forward, by input and by weight, per layer, (g, 1)."""
+        if MATMUL[self.precision] != self.format:
+            raise _KernelMissingError(f"products with the scaling and casts of {self.precision}")
         return sum((self._both_ways(each) for each in layer_products(self.batch)), np.zeros(1))
 
     def _both_ways(self, product: Product) -> Array:
+        """Seconds forward and backward, (g, 1)."""
+        return sum((seconds for seconds, _ in self._passes(product)), np.zeros(1))
+
+    def _passes(self, product: Product) -> list[tuple[Array, Array]]:
+        """Seconds of each pass, and whether its shape was measured; (g, 1) each."""
         curve = self.figures.product(self.format)
         m, n, k = (np.maximum(each, 1) for each in (product.m, product.n, product.k))
-        seconds = (
-            curve.seconds(m, n, k)
-            + curve.seconds(m, k, n, "input")
-            + curve.seconds(n, k, m, "weight")
-        )
+        ways = [(m, n, k, "forward"), (m, k, n, "input"), (n, k, m, "weight")]
         exists = (product.n > 0) & (product.k > 0)
-        result: Array = np.where(exists, seconds * product.groups, 0.0)
-        return result
+        return [
+            (np.where(exists, curve.seconds(*way) * product.groups, 0.0), curve.measured(*way))
+            for way in (ways[:2] if self.frozen else ways)
+        ]
 
-    def measured_share(self) -> float:
-        """Share of the forward products' seconds whose shape was measured."""
-        curve = self.figures.product(self.format)
-        known, total = 0.0, 0.0
-        for each in layer_products(self.batch):
-            m, n, k = (np.maximum(x, 1) for x in (each.m, each.n, each.k))
-            seconds = curve.seconds(m, n, k) * self.count * ((each.n > 0) & (each.k > 0))
-            total += float(np.sum(seconds))
-            known += float(np.sum(seconds * curve.measured(m, n, k)))
-        return known / total if total else 0.0
+    def measured(self, parts: Mapping[str, float]) -> float:
+        """Seconds of one micro-batch's products whose shapes were measured."""
+        if self.figures.extrapolated:
+            return 0.0
+        total = 0.0
+        if "matmul" in parts:
+            for each in layer_products(self.batch):
+                total += sum(self._layers(s * known) for s, known in self._passes(each))
+        if parts.get("output_layer"):
+            passes = self._passes(head_product(self.batch))
+            total += sum(float(np.max(s * known)) for s, known in passes)
+        return total
 
     def attention(self) -> Array:
         """Forward and backward, per layer."""
         blocks = self.batch.shape.blocks
+        if np.max(self.batch.parallel.attention == MATH):
+            raise _KernelMissingError("attention without a flash kernel")
+        if np.max(blocks.state_space):
+            raise _KernelMissingError("state-space scans")
         causal = bool(np.max(blocks.causal))
         curve = self.figures.attention(self.format, causal=causal, backward=True)
         curve = curve or self.figures.attention(self.format, causal=not causal, backward=True)
         if curve is None:
-            raise self._lacks("attention")
+            raise _KernelMissingError(f"attention in {self.format}")
         seconds = curve.seconds(attention_flops(self.batch) * BACKWARD, self.batch.parallel.seq_len)
         result: Array = seconds
         return result
 
     def elementwise(self) -> Array:
-        """Norms, activation, residual additions both ways, rotary; per layer."""
+        """Norms, activation, residual additions both ways, rotary; per layer.
+
+        Profiles time separate kernels; a stack that fuses them takes less, in the ratio that
+        published runs show.
+        """
         blocks, m = self.batch.shape.blocks, tokens(self.batch)
         stream = "fp32" if self.wide else self.format
         width = ELEMENT_BYTES[stream]
         hidden = m * self.batch.shape.hidden
         norm = "layer_norm" if np.max(self.batch.software.layer_norm) else "rms_norm"
         gated = bool(np.max(blocks.gated))
-        inner = m * (blocks.ffn_hidden + blocks.shared_hidden)
+        routed = blocks.top_k * blocks.expert_hidden
+        inner = m * (blocks.ffn_hidden + blocks.shared_hidden + routed)
         activation = self._curve("silu_backward" if gated else "gelu_backward", self.format)
         add, plain = self._curve("add", stream), self._curve("add", self.format)
         heads = m * (blocks.heads + blocks.kv_heads) * blocks.head_dim
-        result: Array = (
+        separate = (
             2 * self._curve(f"{norm}_backward", stream).seconds(_NORM_PASSES * hidden * width)
             + activation.seconds(_ACTIVATION_PASSES * inner * self.size)
             + 4 * add.seconds(_ADD_PASSES * hidden * width)
             + (3 * plain.seconds(_ADD_PASSES * inner * self.size) if gated else 0.0)
             + self.batch.software.rotary * 6 * plain.seconds(_ADD_PASSES * heads * self.size)
         )
+        c = constants()
+        result: Array = separate * elementwise_factor(self.batch, c) / c.elementwise_eager
         return result
 
     def casts(self) -> Array:
@@ -179,14 +228,15 @@ class _Work:
         return result
 
     def output_layer(self) -> float:
-        """Logits, loss, and their way back."""
+        """Logits, loss, and their way back; another loss than torch's own by its traffic."""
         product = head_product(self.batch)
         if not np.max(product.n):
             return 0.0
         seconds = self._both_ways(product)
         logits = float(np.max(product.m * product.n))
         loss = self._curve("cross_entropy_backward", "fp32" if self.wide else self.format)
-        total = float(np.max(seconds)) + float(
+        leaner = float(np.max(logit_traffic(self.batch)) / LOGIT_TRAFFIC[_EAGER])
+        total = float(np.max(seconds)) + leaner * float(
             loss.seconds(3 * logits * (4 if self.wide else self.size))
         )
         if self.wide:
@@ -198,7 +248,7 @@ class _Work:
         """Gather and dense gradient; a tied matrix also adds both of its gradients."""
         shape = self.batch.shape
         table = float(np.max(shape.input_embedding_params))
-        if not table:
+        if not table or self.frozen:
             return 0.0
         rows = float(np.max(tokens(self.batch))) * float(np.max(shape.hidden))
         width = 4 if self.wide else self.size
@@ -217,30 +267,32 @@ class _Work:
         host waits for each operation, hidden behind long kernels where it does not."""
         launch = self.figures.launch_seconds
         if launch is None:
-            raise self._lacks("launch")
-        recipe = self.batch.recipe
-        host = float(np.sum(recipe.host_layer * self.count)) * launch
+            raise _KernelMissingError("a launch")
+        c = constants()
         if self.figures.recorded.kind == "cpu":
-            return host
+            own = replace(c, host_op_seconds=launch, kernel_seconds=0.0)
+            return self._layers(host_seconds(self.batch, own))
+        pace = launch / c.kernel_seconds  # of this host against the fitted one
+        own = replace(c, host_op_seconds=c.host_op_seconds * pace, kernel_seconds=launch)
+        host = self._layers(host_seconds(self.batch, own))
         device = sum(self._layers(each()) for each in (self.products, self.attention))
-        power = constants().overlap_power
+        power = c.overlap_power
         longest = max(device, host, 1e-30)
         return float(longest * (1 + (min(device, host) / longest) ** power) ** (1 / power) - device)
 
-    def optimizer(self, name: str) -> float:
-        """The update of every parameter."""
-        if name == "none":
+    def update(self) -> float:
+        """The update of every parameter; offloaded states are updated by the host."""
+        if self.optimizer == "none" or np.max(self.batch.parallel.offload != NO_OFFLOAD):
             return 0.0
-        if name not in _VARIANTS:
-            remedy = f"profiles measure {', '.join(_VARIANTS)}"
-            raise PlannerError("training.optimizer", name, remedy)
-        wanted = _VARIANTS[name]
-        if name == "adamw" and self.figures.recorded.kind != "cpu":
+        if self.optimizer not in _VARIANTS:
+            raise _KernelMissingError(f"the {self.optimizer} optimizer")
+        wanted = _VARIANTS[self.optimizer]
+        if self.optimizer == "adamw" and self.figures.recorded.kind != "cpu":
             wanted = wanted[::-1]  # torch's own choice: a loop on a CPU, foreach elsewhere
         found = (self.figures.traffic("adamw", "fp32", variant=each) for each in wanted)
         curve = next((each for each in found if each is not None), None)
         if curve is None:
-            raise self._lacks(f"the {wanted[0]} optimizer")
+            raise _KernelMissingError(f"the {wanted[0]} optimizer")
         updated = float(np.max(local_weights(self.batch).updated))
         width = 4 if self.wide else self.size
         return float(curve.seconds(_ADAMW_PASSES * updated * width))
@@ -248,9 +300,5 @@ class _Work:
     def _curve(self, kernel: str, number_format: str) -> TrafficCurve:
         found = self.figures.traffic(kernel, number_format)
         if found is None:
-            raise self._lacks(f"{kernel} in {number_format}")
+            raise _KernelMissingError(f"{kernel} in {number_format}")
         return found
-
-    def _lacks(self, what: str) -> PlannerError:
-        remedy = f"the profile did not measure {what}: forerun profile --resume completes it"
-        return PlannerError(FIELD, self.figures.recorded.device_name, remedy)

@@ -31,6 +31,7 @@ _NEEDED = {
     "hardware.sku": "name an accelerator; forerun hardware list shows them",
     "hardware.count": "say how many accelerators",
 }
+_MEASURED = ("hardware.sku", "hardware.count")  # a profile says them
 
 
 def _section(name: str) -> Any:
@@ -94,6 +95,8 @@ class Run:
     def require_plannable(self) -> None:
         """Refuse a run that lacks what no plan can do without. Raises PlannerError."""
         for name, remedy in _NEEDED.items():
+            if name in _MEASURED and self.hardware.profile is not None:
+                continue
             section, _, last = name.rpartition(".")
             if getattr(getattr(self, section) if section else self, last) is None:
                 raise PlannerError(name, None, remedy)

@@ -12,6 +12,7 @@ from planner.errors import PlannerError
 from planner.search.measured import WORDS, Choices, Measured, as_rows
 from planner.search.module_file import Subject, subject
 from planner.search.restrictions import KEEP, Restrictions
+from planner.search.space import refuse_profile
 from planner.search.studies import Setup, open_study, shown, work
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def _sampler(seed: int, *, whole: bool) -> BaseSampler:
 
 def choices(run: Run, limits: Restrictions) -> Choices:
     """Values to try, as the restrictions allow."""
+    refuse_profile(run)
     training = run.training
     batch = training.global_batch or DEFAULT_BATCH
     divisors = [size for size in range(1, batch + 1) if batch % size == 0]

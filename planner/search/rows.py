@@ -8,7 +8,6 @@ from typing import Any
 from planner.engine import choices
 from planner.planning.chosen import chosen_of
 from planner.planning.doubts import evidence_of
-from planner.planning.memory_doubts import memory_doubts
 from planner.planning.outline import Outline, outline
 from planner.planning.plan import verdict_of
 from planner.planning.result import plain
@@ -51,12 +50,8 @@ def row_of(space: Space, point: Point, bones: Outline | None = None) -> dict[str
         "cost": plain(bones.cost),
         "energy": plain(bones.energy),
         "penalty": _penalty(space, bones),
-        "evidence": plain(evidence_of(bones.scenario, bones.doubts, _memory_doubts(bones))),
+        "evidence": plain(evidence_of(bones)),
     }
-
-
-def _memory_doubts(bones: Outline) -> tuple[str, ...]:
-    return memory_doubts(bones.configuration, bones.scenario.stack)
 
 
 def short_row(space: Space, point: Point) -> dict[str, Any]:

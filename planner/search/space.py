@@ -51,6 +51,7 @@ def space(
     `skus` and `counts` are the machines to try where the restrictions do not say; `words` "usual"
     tries the usual precisions, losses and compilations, "run" keeps the run's own.
     """
+    refuse_profile(run)
     machines = Machines(run=run, limits=limits, skus=skus, counts=counts)
     base = machines.base(model)
     longer = batches_of(base, global_batch(base), limits)
@@ -76,6 +77,13 @@ def space(
         warnings=longer.warnings,
         lengthened=longer,
     )
+
+
+def refuse_profile(run: Run) -> None:
+    """Candidates are ranked by published data: a profile would answer for the best alone."""
+    if run.hardware.profile is not None:
+        remedy = "forerun plan answers from a profile; a search does not: leave it out here"
+        raise PlannerError("hardware.profile", run.hardware.profile, remedy)
 
 
 def global_batch(base: Scenario) -> int:

@@ -14,7 +14,7 @@ from tests.planning.jobs import fine_tune, job
     [
         ({"hardware.sku": "H100"}, "hardware.sku", "h100-pcie-80gb"),
         ({"hardware.sku": "h100x"}, "hardware.sku", "nearest known"),
-        ({"hardware.profile": "mine.json"}, "hardware.profile", "leave it out"),
+        ({"hardware.profile": "mine.json"}, "hardware.profile", "cannot be read"),
         ({"data.input_shape": "3,224,224"}, "data.input_shape", "transformer"),
         ({"model": "net.py:make"}, "model", "tracing"),
         ({"model": "lama-3-8b"}, "model", "presets"),

@@ -17,7 +17,7 @@ from planner.engine.configuration import Configuration
 from planner.errors import PlannerError
 from planner.models import load_model
 from planner.profile_device.figures import Figures, figures_from, read_figures
-from planner.profile_device.machine import machine_from_profile
+from planner.profile_device.machine import measured_accelerator
 from planner.profile_device.products import ProductCurve, fit_products
 from planner.profile_device.quality import left_out
 from planner.profile_device.reader import recorded_of
@@ -156,28 +156,21 @@ def batch(precision: str = "fp32", **changes: Any) -> Batch:
     return batch_of([configuration(precision, **changes)], hardware_db.accelerator, stack)
 
 
-def written(tmp_path: Path, **changes: Any) -> Path:
-    path = tmp_path / "p.json"
-    path.write_text(json.dumps(profile(**changes)))
-    return path
+def test_an_unlisted_device_computes_in_what_was_measured() -> None:
+    part = measured_accelerator(FIGURES, None)
+    assert part.peak("fp32") == pytest.approx(CURVE.peak)
+    assert part.achievable_fraction("fp32") == 1.0
+    assert part.supports("fp8") == "unsupported"
+    assert part.usable_bytes == 2**34
 
 
-def test_the_engines_machine_takes_the_measured_rates(tmp_path: Path) -> None:
-    found = machine_from_profile(written(tmp_path), configuration())
-    assert found["matmul_peak"] == pytest.approx(CURVE.peak)
-    assert found["matmul_achievable"] == 1.0
-    assert found["capacity"] == 2**34
-
-
-def test_a_profile_of_another_accelerator_is_refused(tmp_path: Path) -> None:
-    device = profile()["device"] | {"sku_id": "a100-sxm4-80gb"}
-    with pytest.raises(PlannerError, match="profile of a100-sxm4-80gb"):
-        machine_from_profile(written(tmp_path, device=device), configuration())
-
-
-def test_a_format_that_was_not_measured_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PlannerError, match="not in fp16"):
-        machine_from_profile(written(tmp_path), configuration("fp16"))
+def test_a_listed_accelerator_takes_the_measured_rates_against_its_published_peak() -> None:
+    published = hardware_db.accelerator("a100-sxm4-80gb")
+    part = measured_accelerator(FIGURES, published)
+    peak, fraction = part.peak("bf16"), part.achievable_fraction("bf16")
+    assert peak == published.peak("bf16")
+    assert fraction is not None
+    assert peak * fraction == pytest.approx(FIGURES.products["bf16"].peak)
 
 
 def test_a_step_is_the_sum_of_its_parts_and_grows_with_the_batch() -> None:
@@ -211,5 +204,11 @@ def test_several_devices_are_refused() -> None:
 
 def test_a_kernel_that_was_cut_off_by_the_limit_is_named() -> None:
     rows = [each for each in profile()["results"] if each["kernel"] != "gelu_backward"]
-    with pytest.raises(PlannerError, match="gelu_backward"):
-        profiled_step(batch(), made_up(results=rows), precision="fp32")
+    found = profiled_step(batch(), made_up(results=rows), precision="fp32")
+    assert found.lacking == {"elementwise": "gelu_backward in fp32"}
+    assert "elementwise" not in found.parts
+
+
+def test_a_format_that_was_not_measured_is_refused() -> None:
+    with pytest.raises(PlannerError, match="not in fp16"):
+        profiled_step(batch("fp16"), FIGURES, precision="fp16")

@@ -19,6 +19,8 @@ COLOURS = {
     "attention": "#5aa2ea",
     "output_layer": "#1f5ca8",
     "elementwise": "#8fc1f2",
+    "casts": "#b3d4f5",
+    "embedding": "#174a87",
     "routing": "#3aa5b8",
     "recompute": "#8b6fd1",
     "sharding": "#e0862f",

@@ -1,0 +1,165 @@
+"""The step of a plan that rests on a profile: what was measured, what curves say, what it lacks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from planner.engine.formats import ATTENTION, MATMUL
+from planner.planning.intervals import Spread, table
+
+if TYPE_CHECKING:
+    from planner.engine.batch import Batch
+    from planner.planning.scenario import Scenario
+    from planner.profile_device.device import ProfiledDevice
+    from planner.profile_device.transfer import Transfer
+
+_FORWARD = ("matmul", "attention", "elementwise")  # parts of which recomputation repeats a share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredStep:
+    """The device's parts of one optimizer step, and what they rest on; seconds."""
+
+    parts: Mapping[str, float]  # they add up to the step
+    measured: float  # by shapes that were measured themselves
+    curves: float  # by curves through measured sizes
+    lacking: Mapping[str, str]  # parts that the profile has no kernel for, and what it lacks
+    device: ProfiledDevice
+    spread: Spread
+
+    @property
+    def total(self) -> float:
+        return sum(self.parts.values())
+
+    @property
+    def by_formulas(self) -> float:
+        """Seconds by the formulas fitted to published runs, at the measured rates."""
+        return max(self.total - self.measured - self.curves, 0.0)
+
+
+def measured_step(
+    each: Scenario, batch: Batch, engine: Mapping[str, float], prior: Spread
+) -> MeasuredStep | None:
+    """The step of a batch of one; None for a run without a profile.
+
+    `engine` is the step by the engine's formulas at the measured rates, seconds by part: it
+    answers whole for several devices, and for what the profile has no kernel for. `prior` is the
+    spread of such answers.
+    """
+    device = each.device
+    if device is None:
+        return None
+    if each.num_devices > 1:
+        return MeasuredStep(
+            parts=dict(engine),
+            measured=0.0,
+            curves=0.0,
+            lacking={},
+            device=device,
+            spread=_wider(prior, device.transfer),
+        )
+    from planner.profile_device.step import profiled_step
+
+    training = each.run.training
+    found = profiled_step(
+        batch, device.figures, precision=training.precision, optimizer=training.optimizer
+    )
+    parts = {**engine, **found.parts}
+    again = _repeated(engine, parts)
+    parts["recompute"] = again
+    curves = found.total + again - found.measured
+    lacking = {name: what for name, what in found.lacking.items() if parts.get(name)}
+    shares = {"curves": curves, "formulas": sum(parts.values()) - curves - found.measured}
+    total = sum(parts.values())
+    return MeasuredStep(
+        parts=parts,
+        measured=found.measured,
+        curves=curves,
+        lacking=lacking,
+        device=device,
+        spread=_spread(each, device, {name: s / total for name, s in shares.items()}, prior),
+    )
+
+
+def _repeated(engine: Mapping[str, float], parts: Mapping[str, float]) -> float:
+    """Recomputation: the share of the layers' work that the engine repeats, of the measured."""
+    work = sum(engine[name] for name in _FORWARD)
+    return engine["recompute"] * sum(parts[name] for name in _FORWARD) / work if work else 0.0
+
+
+def _spread(
+    each: Scenario, device: ProfiledDevice, shares: Mapping[str, float], prior: Spread
+) -> Spread:
+    """Errors of one kind go together over a step, errors of different kinds in squares.
+
+    Curves err as products left out of the fit did, formulas as published runs did, and a step
+    errs beyond the sum of its kernels as published steps do beyond the engine's.
+    """
+    from planner.profile_device.quality import sigma_of
+
+    row = device.left_out(ATTENTION[each.run.training.precision])
+    curve = sigma_of(row) if row else math.hypot(prior.sigma, table("time")["unmeasured_rate"])
+    parts = (shares["curves"] * curve, shares["formulas"] * prior.sigma, table("time")["base"])
+    return _wider(Spread(sigma=math.hypot(*parts)), device.transfer)
+
+
+def _wider(spread: Spread, transfer: Transfer | None) -> Spread:
+    return spread if transfer is None else Spread(sigma=math.hypot(spread.sigma, transfer.sigma))
+
+
+def grade_of(made: MeasuredStep) -> str:
+    """measured | extrapolated"""
+    return "measured" if made.device.transfer is None else "extrapolated"
+
+
+def reasons_of(each: Scenario, made: MeasuredStep) -> Iterator[str]:
+    """What was measured, when and where, what it answers, and how far it errs."""
+    recorded = made.device.figures.recorded
+    what = _scaled(made.device.transfer) if made.device.transfer else recorded.device_name
+    yield f"measured here: {what}, profile of {recorded.created}"
+    if each.num_devices > 1:
+        yield (
+            "its rates of products and memory are those of one device; attention, communication "
+            "and waiting follow published runs"
+        )
+    else:
+        yield _rests(made)
+        for name, lack in made.lacking.items():
+            yield f"{name.replace('_', ' ')}: the profile did not time {lack}"
+    yield from _errors(each, made.device)
+
+
+def _rests(made: MeasuredStep) -> str:
+    shares = {
+        "shapes that were measured": made.measured,
+        "curves through measured sizes": made.curves,
+        "formulas for what the profile lacks": made.by_formulas,
+    }
+    said = ", ".join(f"{seconds / made.total:.0%} on {what}" for what, seconds in shares.items())
+    return f"the step's time rests {said}"
+
+
+def _scaled(transfer: Transfer) -> str:
+    peaks = ", ".join(f"{name} x{ratio:.3g}" for name, ratio in transfer.peaks.items())
+    return (
+        f"{transfer.source} scaled to {transfer.target} by published peaks ({peaks}) and memory "
+        f"bandwidth (x{transfer.bandwidth:.3g}), launches as measured; between accelerators the "
+        f"share of the peak that is reached differs by a factor of {math.exp(transfer.sigma):.2f}"
+    )
+
+
+def _errors(each: Scenario, device: ProfiledDevice) -> Iterator[str]:
+    """The profile's own error on products that it was not shown."""
+    precision = each.run.training.precision
+    for number_format in dict.fromkeys((MATMUL[precision], ATTENTION[precision])):
+        row = device.left_out(number_format)
+        if row is None:
+            yield f"too few {number_format} products to say what its curve errs by"
+        else:
+            yield (
+                f"{number_format} products left out of its fit in turn: median error "
+                f"{row['median']:.1%}, 90 % under {row['p90']:.1%} ({row['n']:.0f} shapes)"
+            )
