@@ -92,6 +92,7 @@ def _answer(args: argparse.Namespace) -> dict[str, Any]:
         "stop_tokens": marginal.stop_tokens,
         "stop_tokens_seen": marginal.stop_tokens_seen,
         "reason": forecast.reason,
+        "beyond_fit": forecast.reach and forecast.reach.to_json(),
         "warnings": [*counted.warnings, *forecast.warnings],
     }
 

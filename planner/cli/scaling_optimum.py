@@ -28,6 +28,7 @@ from planner.scaling.allocation import (
 from planner.scaling.allocations import allocation_names, split
 from planner.scaling.laws import Law, choose_law
 from planner.scaling.marginal import marginal_gain
+from planner.scaling.reach import reach_of
 from planner.scaling.serving import served_optimum
 
 
@@ -64,14 +65,29 @@ def _answer(args: argparse.Namespace) -> dict[str, Any]:
     best = optimum(flops=flops, law=law, conditions=conditions)
     assert best.loss is not None
     marginal = marginal_gain(params=best.params, tokens=best.tokens, law=law, conditions=conditions)
+    fixed, serving = _fixed(args, best, law, conditions), _serving(args, best, law, conditions)
+    named_parts = {"the fixed plan": fixed, "the model to be served": serving}
     return _base(best, law.counts) | {
         "gain_last_doubling": marginal.last_doubling,
         "gain_next_doubling": marginal.next_doubling,
         "gain_next_doubling_of_compute": _compute_gain(best, law, conditions),
-        "fixed": _fixed(args, best, law, conditions),
+        "fixed": fixed,
         "target": _target(args, flops, law, conditions),
-        "serving": _serving(args, best, law, conditions),
+        "serving": serving,
+        "warnings": [*best.warnings, *_parts_beyond(named_parts, law, conditions)],
     }
+
+
+def _parts_beyond(
+    parts: dict[str, dict[str, Any] | None], law: Law, conditions: dict[str, float]
+) -> list[str]:
+    """Which of the other plans leave the range of the law's fit."""
+    return [
+        f"{name} is {reach.warning}"
+        for name, part in parts.items()
+        if part is not None
+        and (reach := reach_of(law, part["params"], part["tokens"], conditions)) is not None
+    ]
 
 
 def _base(best: Optimum, counts: str) -> dict[str, Any]:
@@ -90,6 +106,7 @@ def _base(best: Optimum, counts: str) -> dict[str, Any]:
         "flops": best.flops,
         "law": best.law,
         "counts": counts_phrase(counts),
+        "beyond_fit": best.reach and best.reach.to_json(),
         "warnings": list(best.warnings),
     }
 

@@ -61,7 +61,8 @@ def planned_scenario(each: Scenario) -> Planned:
 
 def _assemble(bones: Outline) -> Plan:
     each, probability = bones.scenario, bones.fit_probability
-    throughput = throughput_of(bones)
+    throughput, loss = throughput_of(bones), loss_of(each, bones.run)
+    extrapolated = [] if loss.beyond_fit is None else [f"loss: {loss.beyond_fit['says']}"]
     return Plan(
         fits=bones.fits,
         verdict=verdict_of(probability),
@@ -75,10 +76,10 @@ def _assemble(bones: Outline) -> Plan:
         run=bones.run,
         cost=bones.cost,
         energy=bones.energy,
-        loss=loss_of(each, bones.run),
+        loss=loss,
         stop=stop_of(each, bones.run, bones.cost),
         evidence=evidence_of(bones),
-        warnings=warnings_of(bones, throughput),
+        warnings=[*warnings_of(bones, throughput), *extrapolated],
     )
 
 

@@ -119,6 +119,7 @@ class LossPart:
     reason: str | None
     optimum: dict[str, float] | None  # params and tokens that the same compute would serve best
     conditions: dict[str, float] = field(default_factory=dict)  # of the law: unique_tokens, experts
+    beyond_fit: dict[str, Any] | None = None  # where the run leaves the range of the law's fit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

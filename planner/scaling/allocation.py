@@ -17,6 +17,7 @@ from planner.scaling.forecast import interval
 from planner.scaling.forms import FloatArray
 from planner.scaling.laws import Law, choose_law, positive
 from planner.scaling.minimum import minimise
+from planner.scaling.reach import Reach, reach_of, warnings_of
 from planner.scaling.two_powers import TRAINING_FLOPS, two_powers
 from planner.scaling.widths import LEVEL
 
@@ -49,6 +50,7 @@ class Optimum:
     band_high: float | None
     law: str
     warnings: tuple[str, ...]
+    reach: Reach | None  # where the optimum leaves the range of the law's fit; None inside it
 
     @property
     def tokens_per_param(self) -> float:
@@ -158,6 +160,7 @@ def _least_loss(
         raise PlannerError("budget", f"{flops:.3g} FLOP", remedy)
     tokens = flops / (TRAINING_FLOPS * params)
     low, high = interval(law, params, tokens, **conditions)
+    reach = reach_of(law, params, tokens, conditions)
     sizes = _sizes_of_draws(law, spend, params, conditions)
     band_low, band_high = _band(law, spend, params, loss, conditions)
     return Optimum(
@@ -174,7 +177,10 @@ def _least_loss(
         band_low=band_low,
         band_high=band_high,
         law=law.name,
-        warnings=tuple(law.warnings(params, tokens, **conditions)),
+        warnings=tuple(
+            warnings_of(law, reach, tokens, unique_tokens=conditions.get("unique_tokens"))
+        ),
+        reach=reach,
     )
 
 
@@ -249,6 +255,7 @@ def _published(name: str, flops: float | None) -> Optimum:
         band_high=None,
         law=name,
         warnings=tuple(chosen.warnings(flops)),
+        reach=None,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,8 @@ import numpy as np
 from planner.errors import PlannerError
 from planner.scaling.allocations import allocation_names
 from planner.scaling.laws import Law, choose_law
-from planner.scaling.widths import LEVEL, drift_per_decade, foreign_recipe, normal_quantile
+from planner.scaling.reach import Reach, deviation_of, log_deviation, reach_of, warnings_of
+from planner.scaling.widths import LEVEL, foreign_recipe, normal_quantile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +23,7 @@ class LossForecast:
     high: float | None  # nats per token
     law: str
     warnings: tuple[str, ...]
+    reach: Reach | None  # where the run leaves the range of the law's fit; None inside it
     reason: str  # why the interval is as wide as it is, or why there is no value
 
 
@@ -51,7 +52,9 @@ def predict_loss(
     """
     if isinstance(law, str) and law in allocation_names():
         reason = f"{law} says how to split compute, not which loss that reaches"
-        return LossForecast(value=None, low=None, high=None, law=law, warnings=(), reason=reason)
+        return LossForecast(
+            value=None, low=None, high=None, law=law, warnings=(), reach=None, reason=reason
+        )
     given = {
         "unique_tokens": unique_tokens if unique_tokens is None or unique_tokens < tokens else None,
         "experts": experts,
@@ -63,13 +66,16 @@ def predict_loss(
     value = float(chosen.loss(params, tokens, **conditions))
     if not np.isfinite(value) or value <= 0:
         raise PlannerError("tokens", tokens, f"{chosen.name} gives no finite loss there")
-    low, high = _bounds(value, chosen, params, tokens, LEVEL, conditions)
+    deviation = deviation_of(chosen, params, tokens, **conditions)
+    low, high = _bounds(value, deviation.total, LEVEL)
+    reach = reach_of(chosen, params, tokens, conditions, deviation)
     return LossForecast(
         value=value,
         low=low,
         high=high,
         law=chosen.name,
-        warnings=tuple(chosen.warnings(params, tokens, **conditions)),
+        warnings=tuple(warnings_of(chosen, reach, tokens, unique_tokens=unique_tokens)),
+        reach=reach,
         reason=_reason(chosen),
     )
 
@@ -79,48 +85,12 @@ def interval(
 ) -> tuple[float, float]:
     """Bounds of the loss, nats per token, that hold `level` of foreign recipes."""
     value = float(law.loss(params, tokens, **conditions))
-    return _bounds(value, law, params, tokens, level, conditions)
+    return _bounds(value, log_deviation(law, params, tokens, **conditions), level)
 
 
-def _bounds(
-    value: float,
-    law: Law,
-    params: float,
-    tokens: float,
-    level: float,
-    conditions: Mapping[str, float],
-) -> tuple[float, float]:
-    spread = normal_quantile(level) * log_deviation(law, params, tokens, **conditions)
+def _bounds(value: float, deviation: float, level: float) -> tuple[float, float]:
+    spread = normal_quantile(level) * deviation
     return value * math.exp(-spread), value * math.exp(spread)
-
-
-def log_deviation(law: Law, params: float, tokens: float, **conditions: float) -> float:
-    """Standard deviation of log loss: recipe, drift beyond the fitted compute, constants.
-
-    A law fitted to one's own runs has no foreign recipe, only the scatter of single runs.
-    """
-    recipe = foreign_recipe(law.name) if law.noise is None else law.noise
-    drift = drift_per_decade() * decades_beyond(law, params, tokens)
-    draws = law.loss_of_draws(params, tokens, **conditions)
-    constants = 0.0 if draws is None else float(np.std(np.log(draws)))
-    return math.sqrt(recipe**2 + drift**2 + constants**2)
-
-
-def decades_beyond(law: Law, params: float, tokens: float) -> float:
-    """Decades of compute between this run and the range of the law's fit; 0 inside it."""
-    low, high = law.ranges.get("flops") or _flops_of(law)
-    flops = 6 * params * tokens
-    return max(math.log10(flops / high), math.log10(low / flops), 0.0)
-
-
-def _flops_of(law: Law) -> tuple[float, float]:
-    """A range of compute for laws that state one of parameters and tokens (or ratio) instead."""
-    (small, large) = law.ranges["params"]
-    if "tokens" in law.ranges:
-        few, many = law.ranges["tokens"]
-        return 6 * small * few, 6 * large * many
-    few, many = law.ranges["ratio"]
-    return 6 * small**2 * few, 6 * large**2 * many
 
 
 def _reason(law: Law) -> str:

@@ -24,7 +24,6 @@ CONDITIONAL_LAWS = {
     "weight_bits": "kumar2024",
 }
 AT_LEAST_ONE = ("experts", "granularity", "weight_bits")
-EPOCHS_WORTH_REPEATING = 40.0  # arXiv:2305.16264, section 6: value of a repeat is gone by then
 
 CONVENTIONS = {
     "total": "all parameters, embeddings included",
@@ -91,26 +90,6 @@ class Law:
         }
         function = FORMS[self.form].function
         return function(size[None], data[None], **self.given(conditions), **columns)
-
-    def warnings(self, params: float, tokens: float, **conditions: float | None) -> list[str]:
-        """Where this question leaves the law's range, and the law's known traps."""
-        asked = {"params": params, "tokens": tokens, "flops": 6 * params * tokens}
-        asked |= {"ratio": tokens / params}
-        asked |= {name: value for name, value in conditions.items() if value is not None}
-        outside = [
-            f"{name} {asked[name]:.3g} ({low:.3g} to {high:.3g})"
-            for name, (low, high) in self.ranges.items()
-            if name in asked and not low <= asked[name] <= high
-        ]
-        found = [f"outside the range of the fit of {self.name}: {', '.join(outside)}"]
-        found = found if outside else []
-        unique = conditions.get("unique_tokens")
-        if unique is not None and tokens > EPOCHS_WORTH_REPEATING * unique:
-            found.append(
-                f"{tokens / unique:.3g} epochs: repeats past about "
-                f"{EPOCHS_WORTH_REPEATING:.0f} add nothing and the law is weak there"
-            )
-        return found + list(self.traps)
 
     def given(self, conditions: Mapping[str, npt.ArrayLike | None]) -> dict[str, FloatArray]:
         """The conditions with the form's defaults where nothing is said. Raises PlannerError for

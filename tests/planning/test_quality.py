@@ -91,3 +91,19 @@ def test_repeated_data_moves_the_optimum_with_the_forecast() -> None:
     assert loss.optimum is not None
     assert loss.value is not None
     assert loss.optimum["loss"] <= loss.value
+
+
+def test_a_run_beyond_its_law_is_warned_about_with_what_that_does() -> None:
+    made = plan(LONG)
+    assert made.loss.beyond_fit is not None
+    (said,) = [text for text in made.warnings if text.startswith("loss: outside the range")]
+    assert "compute 4.82e+22 FLOP" in said
+    assert "widens its 80 % interval" in said
+    assert made.loss.beyond_fit["says"] in said
+    assert [part["quantity"] for part in made.loss.beyond_fit["outside"]] == ["tokens", "flops"]
+
+
+def test_a_run_within_its_law_is_not_warned_about() -> None:
+    made = plan(SHORT)
+    assert made.loss.beyond_fit is None
+    assert not any("range of the fit" in text for text in made.warnings)

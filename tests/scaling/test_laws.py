@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.errors import PlannerError
+from planner.scaling.forecast import predict_loss
 from planner.scaling.forms import FORMS
 from planner.scaling.laws import CONVENTIONS, choose_law, law, law_names
+from planner.scaling.reach import reach_of
 
 NEEDED = {"joint-moe2025": {"experts": 8.0}, "krajewski2024-moe": {"granularity": 8.0}}
 PARAMS = st.floats(min_value=1e6, max_value=1e12)
@@ -127,13 +129,32 @@ def test_what_is_no_positive_number_is_refused_by_name(bad: object) -> None:
 
 
 def test_leaving_the_fitted_range_is_said_with_the_range() -> None:
-    (warning,) = law("besiroglu2024").warnings(70e9, 1.4e12)
-    assert "params 7e+10" in warning
-    assert "1.62e+10" in warning
+    (warning,) = predict_loss(params=70e9, tokens=1.4e12).warnings
+    assert "parameters 70 B (fitted on 57 M to 16.2 B)" in warning
+    assert "compute 5.88e+23 FLOP (fitted on 1.4e+18 FLOP to 1.3e+22 FLOP)" in warning
+
+
+def test_leaving_the_fitted_compute_widens_the_interval_by_what_is_said() -> None:
+    inside = predict_loss(params=1e9, tokens=2e10)
+    assert inside.reach is None
+    outside = predict_loss(params=70e9, tokens=1.4e12)
+    assert outside.reach is not None
+    assert outside.value is not None
+    assert outside.high == pytest.approx(outside.value * (1 + outside.reach.interval))
+    assert outside.reach.interval > outside.reach.interval_inside
+    assert f"to ±{100 * outside.reach.interval:.1f} %" in outside.warnings[0]
+
+
+def test_a_size_outside_with_compute_inside_is_not_said_to_widen() -> None:
+    reach = reach_of(law("besiroglu2024"), 40e9, 2e9)
+    assert reach is not None
+    assert [part.quantity for part in reach.outside] == ["params"]
+    assert reach.interval == reach.interval_inside
+    assert "no wider" in reach.warning
 
 
 def test_more_than_forty_epochs_are_warned_about() -> None:
-    warnings = law("muennighoff2023").warnings(1e9, 5e10, unique_tokens=1e9)
+    warnings = predict_loss(params=1e9, tokens=5e10, unique_tokens=1e9).warnings
     assert any("50 epochs" in text for text in warnings)
 
 

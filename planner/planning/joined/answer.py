@@ -20,11 +20,13 @@ from planner.planning.joined.paces import Paces
 from planner.planning.joined.spent import Spent
 from planner.planning.joined.wishes import Wishes
 from planner.scaling.allocation import INFERENCE_FLOPS
+from planner.scaling.reach import reach_of
 from planner.scaling.two_powers import TRAINING_FLOPS
 
 
 def joined_answer(table: Paces, best: Best, wishes: Wishes) -> dict[str, Any]:
     """Numbers in SI and USD; unknown is None. Raises PlannerError for wishes out of reach."""
+    reach = reach_of(table.law, best.params, best.tokens, table.conditions)
     return {
         "params": best.params,
         "tokens": best.tokens,
@@ -55,6 +57,7 @@ def joined_answer(table: Paces, best: Best, wishes: Wishes) -> dict[str, Any]:
         "fixed": fixed_part(table, best, wishes),
         "target": target_part(table, best, wishes),
         "serving": serving_part(table, best, wishes),
+        "beyond_fit": reach and reach.to_json(),
         "warnings": list(best.warnings),
     }
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from planner.planning.intervals import Z80
 from planner.planning.joined.pace import Pace
-from planner.scaling.forecast import log_deviation
 from planner.scaling.laws import Law
+from planner.scaling.reach import log_deviation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
