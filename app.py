@@ -20,5 +20,5 @@ page = st.navigation(
     ],
     position="top",
 )
-frame.ask(words)
+frame.ask(words, page.url_path)
 page.run()

@@ -13,7 +13,6 @@ from planner.errors import PlannerError
 from planner.planning.result import Plan
 from ui import scenario, sidebar, state
 from ui.answers import answer
-from ui.fields import DEFAULTS
 from ui.scenario import Scenario
 from ui.text import Words
 
@@ -49,16 +48,16 @@ def words() -> Words:
     return Words(language=st.session_state["lang"])
 
 
-def ask(words: Words) -> None:
+def ask(words: Words, page: str) -> None:
     """Draw the scenario's inputs and answer them, for the page to show."""
     drawn = sidebar.Sidebar(words)
     now = drawn.draw()
-    state.publish(now)
+    state.publish(now, page)
     asked = _answered(now)
     drawn.show(asked.mistakes)
     sidebar.hints(drawn, now, asked.mistakes)
-    for key, value in state.notes():
-        st.warning(words("app.link_wrong", key=key, value=value, default=DEFAULTS[key]))
+    for key, value, taken in state.notes():
+        st.warning(words("app.link_wrong", key=key, value=value, default=taken))
     st.session_state[_ASKED] = asked
 
 

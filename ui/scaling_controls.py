@@ -13,10 +13,10 @@ from planner.errors import PlannerError
 from planner.planning.result import Plan
 from planner.quantities import DAYS, TOKENS, USD, Kind, read
 from planner.scaling.laws import law_names
+from ui import page_fields
 from ui.scaling_view import DAY, Asked, LawChoice
 from ui.text import Words
 
-UNITS = ("usd", "days", "flops")
 OWN_RUNS = "own-runs"
 MOST_MEGABYTES = 2  # of an uploaded CSV of runs
 _KINDS: dict[str, Kind] = {"usd": USD, "days": DAYS, "flops": FLOPS}
@@ -32,6 +32,8 @@ class Controls:
 
 def draw(plan: Plan, words: Words) -> Controls:
     """Draw the controls; every mistake stands beside its field."""
+    usual = "usd" if plan.cost.usd is not None else "days"
+    page_fields.begin("scaling", st.session_state, scaling_unit=usual)
     with st.container(border=True, key="scaling_controls", gap="small"):
         left, right = st.columns((3, 2), gap="medium")
         with left:
@@ -53,9 +55,8 @@ _WRONG: Any = object()
 def _budget(plan: Plan, words: Words) -> float | None:
     st.segmented_control(
         words("scaling.unit"),
-        list(UNITS),
+        list(page_fields.BUDGETS),
         key="scaling_unit",
-        default="usd" if plan.cost.usd is not None else "days",
         format_func=lambda unit: words(f"scaling.unit_{unit}"),
         required=True,
         persist_state="session",
@@ -99,20 +100,20 @@ def _switches(plan: Plan, words: Words) -> tuple[tuple[tuple[str, float], ...] |
     """The conditions of data that repeats, and the tokens to be served."""
     repeats, served = st.columns(2, gap="small")
     with repeats:
-        unique = _switch("repeats", "scaling.unique", "25B", words)
+        unique = _switch("repeats", "scaling.unique", words)
     with served:
-        serving = _switch("serves", "scaling.inference", "1T", words)
+        serving = _switch("serves", "scaling.inference", words)
     if unique is _WRONG:
         return None, serving
     return (() if unique is None else (("unique_tokens", unique),)), serving
 
 
-def _switch(name: str, label: str, example: str, words: Words) -> Any:
+def _switch(name: str, label: str, words: Words) -> Any:
     """A switch that opens a field for tokens: the tokens, None while off."""
     key = f"scaling_{name}"
     if not st.toggle(words(f"scaling.{name}"), key=key, persist_state="session"):
         return None
-    text = st.text_input(words(label), example, key=f"{key}_tokens", persist_state="session")
+    text = st.text_input(words(label), key=f"{key}_tokens", persist_state="session")
     value = _read(TOKENS, name, text, words)
     return _WRONG if value is None else value
 
@@ -132,11 +133,14 @@ def _law(runs: bytes | None, words: Words) -> LawChoice:
     """The law to ask: the usual one, one by name, or one's own runs where there are some."""
     own = [OWN_RUNS] if runs is not None else []
     names = {"": words("scaling.usual_law"), OWN_RUNS: words("scaling.own_runs")}
+    if st.session_state["scaling_law"] == OWN_RUNS and not own:
+        st.session_state["scaling_law"] = ""  # the runs were taken away
     chosen = st.selectbox(
         words("scaling.law"),
         ["", *own, *law_names()],
         key="scaling_law",
         format_func=lambda name: names.get(name, name),
+        persist_state="session",
     )
     if chosen == OWN_RUNS and runs is not None:
         return LawChoice(runs=runs)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import streamlit as st
 
 from planner.errors import PlannerError
-from ui import link, model_source, run_file
-from ui.fields import FIELDS
+from ui import link, model_source, page_fields, run_file
+from ui.fields import DEFAULTS, FIELDS
 from ui.text import LANGUAGES, language_of
 
 _LINK, _NOTES, _WRONG_FILE = "_link", "_notes", "_wrong_file"
@@ -36,19 +36,25 @@ def restore() -> None:
         _set(taken)
         return
     started = _LINK in state
-    if started and (not link.has_scenario(params) or params == state[_LINK]):
+    if started and (not _says_anything(params) or params == state[_LINK]):
         return
-    if not started and not link.has_scenario(params):
+    if not started and not _says_anything(params):
         _set(run_file.start_values())
         return
     found, wrong = link.read(params)
-    state[_NOTES] = wrong
+    controls, wrong_controls = page_fields.read(params)
+    state[_NOTES] = wrong + wrong_controls
     _set(found)
+    page_fields.restored(state, controls)
 
 
-def publish(now: Mapping[str, str]) -> None:
-    """Write the scenario into the address."""
-    said = link.written(now)
+def _says_anything(params: Mapping[str, str]) -> bool:
+    return link.has_scenario(params) or any(key in page_fields.BY_KEY for key in params)
+
+
+def publish(now: Mapping[str, str], page: str) -> None:
+    """Write the scenario and the controls of the page into the address."""
+    said = link.written(now) | page_fields.written(page, st.session_state)
     language = st.session_state["lang"]
     if language != language_of(st.context.locale):
         said["lang"] = language
@@ -57,9 +63,13 @@ def publish(now: Mapping[str, str]) -> None:
     st.session_state[_LINK] = said
 
 
-def notes() -> list[tuple[str, str]]:
-    """What the address asked for and could not be understood: key and value."""
-    return list(st.session_state.get(_NOTES, ()))
+def notes() -> list[tuple[str, str, str]]:
+    """What the address asked for and could not be understood: key, value and what was taken."""
+    return [(key, value, _usual(key)) for key, value in st.session_state.get(_NOTES, ())]
+
+
+def _usual(key: str) -> str:
+    return DEFAULTS[key] if key in DEFAULTS else str(page_fields.BY_KEY[key].default or "–")
 
 
 def apply(changes: Mapping[str, object]) -> None:

@@ -16,19 +16,10 @@ from planner.errors import PlannerError
 from planner.scaling.logs.training_log import TrainingLog
 from planner.scaling.marginal import THRESHOLD
 from planner.scaling.stopping.options import DIRECTIONS, UNITS, StopOptions
-from ui import stop_log
+from ui import page_fields, stop_log
+from ui.page_fields import STOP_TEXTS
 from ui.text import Words
 
-TYPED = (  # free texts, by the name of the command's option
-    "total_steps",
-    "warmup_steps",
-    "usd_per_hour",
-    "devices",
-    "seconds_per_step",
-    "tokens_per_step",
-    "params",
-    "worth",
-)
 _EXAMPLES = {
     "total_steps": "23920",
     "warmup_steps": "0",
@@ -39,7 +30,7 @@ _EXAMPLES = {
     "params": "124M",
     "worth": "500",
 }
-_FIELDS = (*TYPED, "schedule", "direction", "metric", "task", "threshold", "unit")
+_FIELDS = (*STOP_TEXTS, "schedule", "direction", "metric", "task", "threshold", "unit")
 _UNASKED = ("unit_hours", "unit_usd", "validations", "final_ratio", "epochs", "eval_seconds")
 
 
@@ -59,6 +50,7 @@ def in_words(text: str, words: Words) -> str:
 
 def log(words: Words) -> TrainingLog | None:
     """The log that was given, None without one; a log that cannot be read is refused here."""
+    page_fields.begin("stop", st.session_state)
     with st.container(border=True, key="stop_log", gap="small"):
         files = st.file_uploader(
             words("stop.upload"),
@@ -114,11 +106,14 @@ def _rule(read: TrainingLog, words: Words, slots: dict[str, Any]) -> dict[str, A
     metric, unit, threshold = st.columns((2, 2, 1), gap="small")
     with metric:
         names = ["", *read.metrics]
+        if st.session_state["stop_metric"] not in names:
+            st.session_state["stop_metric"] = ""  # of another log
         chosen = st.selectbox(
             words("stop.metric"),
             names,
             key="stop_metric",
             format_func=lambda name: name or words("stop.metric_auto"),
+            persist_state="session",
         )
         slots["metric"] = st.empty()
     with unit:
@@ -126,7 +121,6 @@ def _rule(read: TrainingLog, words: Words, slots: dict[str, Any]) -> dict[str, A
             words("stop.unit"),
             list(UNITS),
             key="stop_unit",
-            default="doubling",
             format_func=lambda name: words(f"stop.unit_{name}"),
             required=True,
             persist_state="session",
@@ -134,10 +128,7 @@ def _rule(read: TrainingLog, words: Words, slots: dict[str, Any]) -> dict[str, A
         slots["unit"] = st.empty()
     with threshold:
         share = st.text_input(
-            words("stop.threshold"),
-            f"{100 * THRESHOLD:g}%",
-            key="stop_threshold",
-            persist_state="session",
+            words("stop.threshold"), key="stop_threshold", persist_state="session"
         )
         slots["threshold"] = st.empty()
     unit_asked = str(st.session_state["stop_unit"])
@@ -147,7 +138,7 @@ def _rule(read: TrainingLog, words: Words, slots: dict[str, Any]) -> dict[str, A
 def _more(words: Words, slots: dict[str, Any]) -> dict[str, Any]:
     said: dict[str, Any] = {}
     columns = st.columns(2, gap="small")
-    for index, name in enumerate(TYPED):
+    for index, name in enumerate(STOP_TEXTS):
         with columns[index % 2]:
             text = st.text_input(
                 words(f"stop.{name}"),
@@ -162,7 +153,9 @@ def _more(words: Words, slots: dict[str, Any]) -> dict[str, Any]:
         slots["schedule"] = st.empty()
     with columns[1]:
         said["direction"] = _choice("direction", DIRECTIONS, words) or None
-        said["task"] = st.selectbox(words("stop.task"), list(TASKS), key="stop_task")
+        said["task"] = st.selectbox(
+            words("stop.task"), list(TASKS), key="stop_task", persist_state="session"
+        )
         slots["direction"] = st.empty()
     return said | {"decay_share": None}
 
@@ -174,5 +167,11 @@ def _choice(name: str, known: tuple[str, ...], words: Words) -> str:
         return words.name(f"stop.{name}_{value}", "").strip() or value
 
     return str(
-        st.selectbox(words(f"stop.{name}"), ["", *known], key=f"stop_{name}", format_func=shown)
+        st.selectbox(
+            words(f"stop.{name}"),
+            ["", *known],
+            key=f"stop_{name}",
+            format_func=shown,
+            persist_state="session",
+        )
     )

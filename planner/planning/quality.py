@@ -34,7 +34,7 @@ def loss_of(each: Scenario, run: RunPart) -> LossPart:
         reason=forecast.reason,
         optimum=_optimum(asked),
         conditions=asked.conditions,
-        beyond_fit=forecast.reach and forecast.reach.to_json(),
+        beyond_fit=None if forecast.reach is None else forecast.reach.to_json(),
     )
 
 

@@ -81,6 +81,44 @@ def test_the_stop_page_takes_an_upload(
     assert float(figure(page, "last")) == pytest.approx(answer["smoothed_last"], rel=1e-3)
 
 
+def address(page: Any) -> dict[str, list[str]]:
+    from urllib.parse import parse_qs, urlsplit
+
+    return parse_qs(urlsplit(page.current_url).query)
+
+
+def test_the_link_of_the_scaling_page_opens_the_same_answer(
+    open_browser: Callable[..., Any], app_url: str
+) -> None:
+    page = open_browser()
+    page.get(f"{app_url}/scaling")
+    wait_for(lambda: figure(page, "best_loss"), "the first answer")
+    type_into(page, "Dollars", "50k")
+    wait_for(lambda: address(page).get("scaling_usd") == ["50k"], "the address")
+    wait_for(lambda: figure(page, "budget") == "$50,000", "the budget")
+    settle(page)
+    other = open_browser()
+    other.get(page.current_url)
+    wait_for(lambda: figure(other, "budget") == "$50,000", "the same budget")
+    names = ("best_size", "best_tokens", "best_loss")
+    assert [figure(other, name) for name in names] == [figure(page, name) for name in names]
+    page.back()
+    wait_for(lambda: "scaling_usd" not in address(page), "the address before")
+
+
+def test_the_link_of_the_stop_page_opens_the_same_verdict(
+    open_browser: Callable[..., Any], app_url: str, log: Path
+) -> None:
+    page = open_browser()
+    page.get(f"{app_url}/stop?stop_path={log}&stop_unit=usd&stop_usd_per_hour=24")
+    wait_for(lambda: figure(page, "stop_verdict"), "the verdict")
+    settle(page)
+    assert box(page, "… or its path").get_attribute("value") == str(log)
+    assert address(page)["stop_unit"] == ["usd"]
+    type_into(page, "Threshold", "9%")
+    wait_for(lambda: address(page).get("stop_threshold") == ["9%"], "the address")
+
+
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("name", ["scaling", "stop"])
 def test_both_pages_are_readable_on_a_telephone(

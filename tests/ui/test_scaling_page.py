@@ -66,14 +66,22 @@ def runs_csv(outlier: bool = False) -> bytes:
     return "\n".join(lines).encode()
 
 
+def opened(**params: str) -> AppTest:
+    """The page as a link with these parameters opens it."""
+    page = AppTest.from_file(str(APP), default_timeout=60)
+    page.switch_page("ui/pages/scaling.py")
+    for key, value in params.items():
+        page.query_params[key] = value
+    page.run()
+    assert not page.exception
+    return page
+
+
 @pytest.fixture
 def page() -> Iterator[AppTest]:
-    opened = AppTest.from_file(str(APP), default_timeout=60)
-    opened.run()
-    opened.switch_page("ui/pages/scaling.py").run()
-    assert not opened.exception
-    yield opened
-    assert not opened.exception
+    shown = opened()
+    yield shown
+    assert not shown.exception
 
 
 def html(page: AppTest) -> str:
@@ -235,3 +243,33 @@ def test_ticks_are_few_and_inside(low: float, high: float) -> None:
     assert 2 <= len(ticks) <= MOST_TICKS
     assert FEWEST_TICKS <= MOST_TICKS
     assert all(low <= tick <= high for tick in ticks)
+
+
+def test_a_link_reproduces_the_controls_and_the_address_keeps_them() -> None:
+    link = {"scaling_unit": "days", "scaling_days": "7", "scaling_serves": "1"}
+    link |= {"scaling_serves_tokens": "2T", "scaling_law": "besiroglu2024"}
+    page = opened(**link)
+    assert page.segmented_control(key="scaling_unit").value == "days"
+    assert page.toggle(key="scaling_serves").value is True
+    assert page.text_input(key="scaling_serves_tokens").value == "2T"
+    assert figure(page, "best_loss") == f"{view('days', 7.0).loss[0]:.3f}"
+    assert dict(page.query_params) == link
+    page.toggle(key="scaling_serves").set_value(False).run()
+    page.text_input(key="scaling_days").set_value("").run()
+    assert "scaling_serves" not in page.query_params
+    assert "scaling_days" not in page.query_params
+
+
+def test_a_link_with_a_control_that_cannot_be_says_so_and_the_page_opens() -> None:
+    page = opened(scaling_unit="roubles", scaling_repeats="perhaps")
+    assert "scaling_unit = roubles" in page.warning[0].value
+    assert figure(page, "best_loss")
+
+
+def test_the_address_of_another_page_says_nothing_of_this_one(page: AppTest) -> None:
+    page.text_input(key="scaling_usd").set_value("50k").run()
+    assert dict(page.query_params) == {"scaling_usd": "50k"}
+    page.switch_page("ui/pages/accuracy.py").run()
+    assert dict(page.query_params) == {}
+    page.switch_page("ui/pages/scaling.py").run()
+    assert page.text_input(key="scaling_usd").value == "50k"

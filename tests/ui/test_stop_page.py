@@ -36,14 +36,22 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
+def opened(**params: str) -> AppTest:
+    """The page as a link with these parameters opens it."""
+    page = AppTest.from_file(str(APP), default_timeout=60)
+    page.switch_page("ui/pages/stop.py")
+    for key, value in params.items():
+        page.query_params[key] = value
+    page.run()
+    assert not page.exception
+    return page
+
+
 @pytest.fixture
 def page() -> Iterator[AppTest]:
-    opened = AppTest.from_file(str(APP), default_timeout=60)
-    opened.run()
-    opened.switch_page("ui/pages/stop.py").run()
-    assert not opened.exception
-    yield opened
-    assert not opened.exception
+    shown = opened()
+    yield shown
+    assert not shown.exception
 
 
 def html(page: AppTest) -> str:
@@ -211,3 +219,30 @@ def test_the_page_speaks_traditional_chinese(page: AppTest, log: Path) -> None:
     page.text_input(key="stop_path").set_value(str(log)).run()
     page.segmented_control(key="lang").set_value("zh-Hant").run()
     assert figure(page, "stop_verdict") == "繼續"
+
+
+def test_a_link_reproduces_the_log_and_the_rule(log: Path) -> None:
+    link = {"stop_path": str(log), "stop_unit": "usd", "stop_usd_per_hour": "24"}
+    link |= {"stop_threshold": "3%", "stop_schedule": "cosine", "stop_seconds_per_step": "0.5"}
+    link |= {"stop_total_steps": "12000", "stop_metric": "val_loss", "stop_direction": "min"}
+    page = opened(**link)
+    options = StopOptions(
+        unit="usd",
+        threshold=0.03,
+        usd_per_hour=24.0,
+        schedule="cosine",
+        seconds_per_step=0.5,
+        total_steps=12_000.0,
+        metric="val_loss",
+        direction="min",
+    )
+    report = stop_report(read_log(log), options)
+    assert figure(page, "stop_verdict") == WORDS(f"stop_verdict.{report.verdict}")
+    assert figure(page, "forecast") in (f"{report.outlook.forecast.final_loss:.4g}",)  # type: ignore[union-attr]
+    assert dict(page.query_params) == link
+
+
+def test_a_metric_of_another_log_is_not_taken(log: Path) -> None:
+    page = opened(stop_path=str(log), stop_metric="accuracy_of_another")
+    assert page.selectbox(key="stop_metric").value == ""
+    assert figure(page, "stop_verdict")

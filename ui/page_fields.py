@@ -1,0 +1,139 @@
+"""The controls of a page beside the scenario: their keys in the address, and what is usual.
+
+The scenario is in every page's address; a page's own controls are in that page's address only.
+What was uploaded is in none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+from planner.engine.choices import SCHEDULES, TASKS
+from planner.scaling.marginal import THRESHOLD
+from ui.link import LONGEST_VALUE
+
+BUDGETS = ("usd", "days", "flops")
+ON = "1"  # a switch that is on, in an address
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageField:
+    """One control of a page: a text, a word of a list, or a switch."""
+
+    key: str  # of the widget and of the address
+    default: str | bool = ""
+    choices: Callable[[], tuple[str, ...]] = tuple  # a closed list; empty: free text
+
+    def read(self, text: str) -> str | bool | None:
+        """The value that an address states; None where it is not understood."""
+        if isinstance(self.default, bool):
+            return text == ON if text in (ON, "0") else None
+        known = self.choices()
+        return None if len(text) > LONGEST_VALUE or (known and text not in known) else text
+
+    def written(self, value: Any) -> str | None:
+        """What an address says; None for the usual value and for one that no address can say."""
+        if value is None or value == self.default:
+            return None
+        text = ON if value is True else str(value)
+        return text if self.read(text) == value else None
+
+
+def _laws() -> tuple[str, ...]:
+    from planner.scaling.laws import law_names
+
+    return ("", *law_names())
+
+
+def _stop_units() -> tuple[str, ...]:
+    from planner.scaling.stopping.options import UNITS
+
+    return UNITS
+
+
+def _directions() -> tuple[str, ...]:
+    from planner.scaling.stopping.options import DIRECTIONS
+
+    return ("", *DIRECTIONS)
+
+
+def _texts(*keys: str) -> tuple[PageField, ...]:
+    return tuple(PageField(key=key) for key in keys)
+
+
+_SCALING = (
+    PageField(key="scaling_unit", default="usd", choices=lambda: BUDGETS),
+    *_texts(*(f"scaling_{unit}" for unit in BUDGETS)),
+    PageField(key="scaling_repeats", default=False),
+    PageField(key="scaling_repeats_tokens", default="25B"),
+    PageField(key="scaling_serves", default=False),
+    PageField(key="scaling_serves_tokens", default="1T"),
+    PageField(key="scaling_law", choices=_laws),
+)
+STOP_TEXTS = (  # by the name of the command's option
+    "total_steps",
+    "warmup_steps",
+    "usd_per_hour",
+    "devices",
+    "seconds_per_step",
+    "tokens_per_step",
+    "params",
+    "worth",
+)
+_STOP = (
+    *_texts("stop_path", "stop_metric", *(f"stop_{name}" for name in STOP_TEXTS)),
+    PageField(key="stop_unit", default="doubling", choices=_stop_units),
+    PageField(key="stop_threshold", default=f"{100 * THRESHOLD:g}%"),
+    PageField(key="stop_schedule", choices=lambda: ("", *SCHEDULES)),
+    PageField(key="stop_direction", choices=_directions),
+    PageField(key="stop_task", default=TASKS[0], choices=lambda: TASKS),
+)
+FIELDS: dict[str, tuple[PageField, ...]] = {"scaling": _SCALING, "stop": _STOP}
+BY_KEY = {field.key: field for page in FIELDS.values() for field in page}
+
+
+def read(params: Mapping[str, str]) -> tuple[dict[str, str | bool], list[tuple[str, str]]]:
+    """The controls that an address states, and what in it is not understood (key, value).
+
+    >>> read({"scaling_usd": "50k", "scaling_repeats": "1", "stop_unit": "fortnight"})
+    ({'scaling_usd': '50k', 'scaling_repeats': True}, [('stop_unit', 'fortnight')])
+    """
+    values: dict[str, str | bool] = {}
+    wrong = []
+    for key, text in params.items():
+        if key not in BY_KEY:
+            continue
+        value = BY_KEY[key].read(text)
+        if value is None:
+            wrong.append((key, text[:60]))
+        else:
+            values[key] = value
+    return values, wrong
+
+
+def written(page: str, state: Mapping[str, Any]) -> dict[str, str]:
+    """What the address of a page must say: its controls that differ from what is usual.
+
+    >>> written("scaling", {"scaling_usd": "50k", "scaling_serves": False, "stop_params": "7B"})
+    {'scaling_usd': '50k'}
+    """
+    said = {field.key: field.written(state.get(field.key)) for field in FIELDS.get(page, ())}
+    return {key: text for key, text in said.items() if text is not None}
+
+
+def restored(state: MutableMapping[str, Any], found: Mapping[str, str | bool]) -> None:
+    """Put the controls of an address into a session; a page of it that says nothing is as usual."""
+    for key, field in BY_KEY.items():
+        if key in found:
+            state[key] = found[key]
+        elif key in state:
+            state[key] = field.default
+
+
+def begin(page: str, state: MutableMapping[str, Any], **usual: str) -> None:
+    """The usual value of every control that has none yet, `usual` before the general one."""
+    for field in FIELDS[page]:
+        if field.key not in state:
+            state[field.key] = usual.get(field.key, field.default)
