@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from planner.planning.explain_memory import memory_lines
@@ -13,8 +14,7 @@ from planner.planning.outline import Outline
 def explained(bones: Outline) -> list[dict[str, Any]]:
     """Sections of `title` and `lines`, from the machine's rates to the bill."""
     sections = {
-        "The machine's sustained rates": machine_lines(bones),
-        "One layer, one micro-batch, forward": layer_lines(bones),
+        **_rates(bones),
         "One optimizer step": step_lines(bones),
         "Memory of the fullest device": memory_lines(bones),
         "The run": run_lines(bones),
@@ -22,3 +22,16 @@ def explained(bones: Outline) -> list[dict[str, Any]]:
         "Energy and carbon": energy_lines(bones),
     }
     return [{"title": title, "lines": list(lines)} for title, lines in sections.items()]
+
+
+def _rates(bones: Outline) -> dict[str, Iterator[str]]:
+    """Rates and products: of a profile where one device was measured, else of the engine."""
+    products = "One layer, one micro-batch, forward"
+    if bones.measured is None or bones.scenario.num_devices > 1:
+        return {
+            "The machine's sustained rates": machine_lines(bones),
+            products: layer_lines(bones),
+        }
+    from planner.planning.explain_measured import product_lines, profile_lines
+
+    return {"The profile of the machine": profile_lines(bones), products: product_lines(bones)}

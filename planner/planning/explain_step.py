@@ -22,7 +22,9 @@ _PARTS = {
     "elementwise": "norms, rotary, activations, residuals: bytes / memory bandwidth",
     "routing": "tokens permuted to their experts and back",
     "recompute": "forward work repeated in the backward pass",
+    "casts": "between formats, where 16-bit products run over FP32 weights",
     "output_layer": "logits and loss",
+    "embedding": "rows gathered, their gradients scattered into the matrix",
     "tensor_parallel": "exposed all-reduces of the residual stream",
     "context_parallel": "exposed ring of keys and values",
     "expert_parallel": "all-to-all to the experts and back",
@@ -46,7 +48,8 @@ def machine_lines(bones: Outline) -> Iterator[str]:
     rate = _first(sustained.matmul)
     peak = _first(batch.machine.matmul_peak)
     measured = part.achievable_fraction(number_format)
-    best = f"{measured:.1%} measured by others" if measured else "unmeasured, a typical fraction"
+    whose = "here" if bones.measured else "by others"
+    best = f"{measured:.1%} measured {whose}" if measured else "unmeasured, a typical fraction"
     yield (
         f"matmul in {number_format}: dense peak {_flops(peak)} ({part.source}); {best}; sustained "
         f"{_flops(rate)} = {rate / peak:.1%} of the peak"

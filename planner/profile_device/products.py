@@ -12,6 +12,7 @@ from planner.profile_device.levenberg import least_squares
 from planner.profile_device.reader import Measured
 
 Array = np.ndarray[Any, np.dtype[Any]]
+Sides = Array | float
 
 FEWEST = 6  # shapes that a curve needs
 PASSES = ("forward", "input", "weight")
@@ -58,7 +59,7 @@ class ProductCurve:
     bandwidth: float  # bytes/s of the fastest measured traffic, caches included
     element_bytes: float
 
-    def seconds(self, m: Array, n: Array, k: Array, way: str = "forward") -> Array:
+    def seconds(self, m: Sides, n: Sides, k: Sides, way: str = "forward") -> Array:
         """Seconds of products of these dimensions (arrays that broadcast)."""
         m, n, k = np.broadcast_arrays(*(np.asarray(each, dtype=np.float64) for each in (m, n, k)))
         code = PASSES.index(way)
@@ -68,10 +69,13 @@ class ProductCurve:
         bounded = np.maximum(bent, np.maximum(2 * m * n * k / self.peak, moved / self.bandwidth))
         return self._answered(m, n, k, code, bounded)
 
-    def terms(self, m: Array, n: Array, k: Array, way: Array) -> tuple[Array, Array, Array]:
-        """Seconds of start, compute and traffic by the curve alone; `way` codes the passes."""
+    def terms(
+        self, m: Sides, n: Sides, k: Sides, way: str = "forward"
+    ) -> tuple[Array, Array, Array]:
+        """Seconds of start, compute and traffic by the curve alone."""
+        m, n, k = np.broadcast_arrays(*(np.asarray(each, dtype=np.float64) for each in (m, n, k)))
         moved = self.element_bytes * (m * k + k * n + m * n)
-        return _terms(self.parameters, m, n, k, way, moved)
+        return _terms(self.parameters, m, n, k, np.full(m.shape, PASSES.index(way)), moved)
 
     def _distances(self, m: Array, n: Array, k: Array, code: int) -> Array:
         """(..., shapes) in doublings; another pass is one doubling away."""
@@ -95,7 +99,7 @@ class ProductCurve:
         result: Array = np.where(exact, self.shapes.seconds[nearest], otherwise)
         return result
 
-    def measured(self, m: Array, n: Array, k: Array, way: str = "forward") -> Array:
+    def measured(self, m: Sides, n: Sides, k: Sides, way: str = "forward") -> Array:
         """Whether a shape was measured itself, booleans."""
         m, n, k = np.broadcast_arrays(*(np.asarray(each, dtype=np.float64) for each in (m, n, k)))
         result: Array = np.min(self._distances(m, n, k, PASSES.index(way)), axis=-1) == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from planner.engine.update import NO_OFFLOAD
 from planner.engine.weights import local_weights
 from planner.errors import PlannerError
 from planner.profile_device.figures import ELEMENT_BYTES, Figures
+from planner.profile_device.host import exposed_seconds, host_constants, update_seconds
 from planner.profile_device.reader import FIELD
 from planner.profile_device.traffic import TrafficCurve
 
@@ -35,14 +36,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 BACKWARD = 3.5  # attention forward and backward over forward alone (Dao 2023, section 3)
 _EAGER = LOSSES.index("eager")  # the loss that profiles time
-_ADAMW_PASSES = 7  # parameter, gradient, moments read; all but the gradient written
 _CAST = 6.0  # bytes per element that a cast between FP32 and 16 bits moves
 _NORM_PASSES, _ACTIVATION_PASSES, _ADD_PASSES = 5, 5, 3  # tensors read and written, both ways
-_VARIANTS: dict[str, tuple[str, ...]] = {  # kernels that stand for an optimizer, best first
-    "adamw": ("loop", "foreach"),
-    "adamw-foreach": ("foreach", "loop"),
-    "adamw-fused": ("fused",),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,39 +258,31 @@ class _Work:
         return seconds
 
     def launches(self) -> float:
-        """Host work that the kernels' own times do not hold: modules and autograd, added where the
-        host waits for each operation, hidden behind long kernels where it does not."""
-        launch = self.figures.launch_seconds
-        if launch is None:
+        """Host work that the kernels' own times do not hold: modules and autograd."""
+        own = host_constants(self.figures)
+        if own is None:
             raise _KernelMissingError("a launch")
-        c = constants()
-        if self.figures.recorded.kind == "cpu":
-            own = replace(c, host_op_seconds=launch, kernel_seconds=0.0)
-            return self._layers(host_seconds(self.batch, own))
-        pace = launch / c.kernel_seconds  # of this host against the fitted one
-        own = replace(c, host_op_seconds=c.host_op_seconds * pace, kernel_seconds=launch)
         host = self._layers(host_seconds(self.batch, own))
-        device = sum(self._layers(each()) for each in (self.products, self.attention))
-        power = c.overlap_power
-        longest = max(device, host, 1e-30)
-        return float(longest * (1 + (min(device, host) / longest) ** power) ** (1 / power) - device)
+        device = sum(map(self._where_known, (self.products, self.attention)))
+        return exposed_seconds(self.figures, device, host)
+
+    def _where_known(self, part: Callable[[], Array]) -> float:
+        """Seconds of the layers' part; 0 where the profile lacks its kernel."""
+        try:
+            return self._layers(part())
+        except _KernelMissingError:
+            return 0.0
 
     def update(self) -> float:
         """The update of every parameter; offloaded states are updated by the host."""
-        if self.optimizer == "none" or np.max(self.batch.parallel.offload != NO_OFFLOAD):
+        if np.max(self.batch.parallel.offload != NO_OFFLOAD):
             return 0.0
-        if self.optimizer not in _VARIANTS:
-            raise _KernelMissingError(f"the {self.optimizer} optimizer")
-        wanted = _VARIANTS[self.optimizer]
-        if self.optimizer == "adamw" and self.figures.recorded.kind != "cpu":
-            wanted = wanted[::-1]  # torch's own choice: a loop on a CPU, foreach elsewhere
-        found = (self.figures.traffic("adamw", "fp32", variant=each) for each in wanted)
-        curve = next((each for each in found if each is not None), None)
-        if curve is None:
-            raise _KernelMissingError(f"the {wanted[0]} optimizer")
         updated = float(np.max(local_weights(self.batch).updated))
         width = 4 if self.wide else self.size
-        return float(curve.seconds(_ADAMW_PASSES * updated * width))
+        found = update_seconds(self.figures, self.optimizer, updated, width)
+        if found is None:
+            raise _KernelMissingError(f"the {self.optimizer} optimizer")
+        return found
 
     def _curve(self, kernel: str, number_format: str) -> TrafficCurve:
         found = self.figures.traffic(kernel, number_format)

@@ -13,12 +13,10 @@ from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 import hardware_db
 from planner.errors import PlannerError
 from planner.profile_device.figures import Figures, figures_from
-from planner.profile_device.products import PASSES, is_product
+from planner.profile_device.products import is_product
 from planner.profile_device.reader import FIELD, Measured
 
 if TYPE_CHECKING:
@@ -120,9 +118,9 @@ def _rows(
 def _product_seconds(figures: Figures, row: Measured, peak: float, bandwidth: float) -> float:
     """Start kept, compute and traffic scaled, in the shares that the fitted curve gives them."""
     curve = figures.products[row.format]
-    m, n, k = (np.array([float(row.shape[name])]) for name in ("m", "n", "k"))
-    way = PASSES.index(str(row.shape.get("pass", "forward")))
-    start, compute, traffic = (float(each[0]) for each in curve.terms(m, n, k, np.array([way])))
+    m, n, k = (float(row.shape[name]) for name in ("m", "n", "k"))
+    way = str(row.shape.get("pass", "forward"))
+    start, compute, traffic = (float(each) for each in curve.terms(m, n, k, way))
     share = (start + compute / peak + traffic / bandwidth) / (start + compute + traffic)
     return row.seconds * share
 

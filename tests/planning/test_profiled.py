@@ -15,6 +15,7 @@ from planner.cli.main import main
 from planner.errors import PlannerError
 from planner.models import load_model
 from planner.planning.advice import gains_of
+from planner.planning.explain import explained
 from planner.planning.outline import Outline
 from planner.planning.plan import plan
 from planner.planning.result import Plan
@@ -329,3 +330,17 @@ def test_flags_alone_plan_on_a_profile(unlisted: Path, capsys: pytest.CaptureFix
     answer = json.loads(capsys.readouterr().out)
     assert answer["evidence"]["grade"] == "measured"
     assert answer["cost"]["usd"] is None
+
+
+def test_the_explanation_tells_measured_products_from_the_curve(tmp_path: Path) -> None:
+    rows = [*profile()["results"], gemm_row(1024, 2304, 768)]
+    lines = "\n".join(explained(outlined(written(tmp_path, rows)))[1]["lines"])
+    qkv, out = lines.splitlines()[1:3]
+    assert qkv.endswith(", measured")
+    assert out.endswith(", by the curve")
+
+
+def test_a_deadline_or_budget_is_kept_or_not_on_a_profile_too(unlisted: Path) -> None:
+    found = planned(unlisted, budget__days=1e-3, budget__usd=100)
+    assert found.run.finish_by_deadline is False
+    assert any("budget.usd is not checked" in each for each in found.warnings)
