@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from planner.engine.formats import ATTENTION, MATMUL
 from planner.errors import PlannerError
 from planner.quantities import show_bytes
+from planner.run.missing import MissingKeyError
 
 if TYPE_CHECKING:
     from hardware_db import Accelerator
@@ -30,7 +31,7 @@ def completed(run: Run, part: Accelerator, per_node: int, stated: dict[str, str]
     memory = run.hardware.host_memory
     if memory is None:
         remedy = f"the memory of {part.sku_id} depends on the machine: say bytes per node"
-        raise PlannerError("hardware.host_memory", None, remedy)
+        raise MissingKeyError("hardware.host_memory", remedy)
     share = memory / per_node
     stated["memory"] = f"{show_bytes(share)} of the node's memory for each {part.sku_id}"
     return replace(part, usable_bytes=share)

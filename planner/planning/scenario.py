@@ -10,6 +10,7 @@ from planner.engine.formats import ATTENTION, MATMUL
 from planner.errors import PlannerError
 from planner.planning.lengths import Lengths, lengths_of
 from planner.planning.machine_facts import completed
+from planner.run.missing import MissingKeyError
 from planner.stacks import Stack, stack
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ def _seq_len(run: Run, model: Model) -> int:
     if model.image_tokens:
         return model.image_tokens
     known = f" (the model's own maximum is {model.max_seq_len})" if model.max_seq_len else ""
-    raise PlannerError("data.seq_len", None, f"say tokens per sequence{known}")
+    raise MissingKeyError("data.seq_len", f"say tokens per sequence{known}")
 
 
 def _trainable(run: Run, model: Model) -> int:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from planner.errors import PlannerError
+from planner.run.missing import MissingKeyError
 
 if TYPE_CHECKING:
     from planner.run.data import Data
+
+AMOUNT = "say how much to train: --tokens, --samples or --epochs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,7 @@ def _amount(data: Data, seq_len: int | Fraction) -> tuple[Fraction, Fraction]:
         assert data.dataset_tokens is not None
         tokens = epochs * data.dataset_tokens
         return tokens, tokens / seq_len
-    raise PlannerError("data.tokens", None, "say how much to train: tokens, samples or epochs")
+    raise MissingKeyError("data.tokens", AMOUNT)
 
 
 def _unique_tokens(data: Data, seq_len: int | Fraction) -> int | None:

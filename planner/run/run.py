@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from planner.errors import PlannerError
 from planner.run.data import Data
 from planner.run.hardware import Hardware
 from planner.run.keys import key, section_from, section_mapping
 from planner.run.keys import read_fields as _read_fields
+from planner.run.length import AMOUNT
 from planner.run.limits import Budget, Price
 from planner.run.mapping import mapping_from_yaml, overlay
+from planner.run.missing import MissingKeyError
 from planner.run.overhead import Overhead
 from planner.run.training import Training
 from planner.run.values import word
@@ -99,8 +100,6 @@ class Run:
                 continue
             section, _, last = name.rpartition(".")
             if getattr(getattr(self, section) if section else self, last) is None:
-                raise PlannerError(name, None, remedy)
+                raise MissingKeyError(name, remedy)
         if not self.data.has_amount:
-            raise PlannerError(
-                "data.tokens", None, "say how much to train: tokens, samples or epochs"
-            )
+            raise MissingKeyError("data.tokens", AMOUNT)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from planner.errors import PlannerError
 from planner.planning.scenario import Scenario, scenario
 from planner.run import Run
+from planner.run.missing import MissingKeyError
 from planner.search.axes import Value
 from planner.search.restrictions import KEEP, Restrictions
 
@@ -77,7 +78,7 @@ def _of(
     limits: Restrictions, name: str, usual_values: list[Value], keep: Value | None = None
 ) -> list[Value]:
     if not usual_values and name not in limits.fixed and name not in limits.tried:
-        raise PlannerError(f"hardware.{name}", None, f"say it, or what to try: --try {name}=..")
+        raise MissingKeyError(f"hardware.{name}", f"say it, or what to try: --try {name}=..")
     if limits.fixed.get(name) == KEEP:
         usual_values = usual_values if keep is None else [keep]
     return limits.kept(name, usual_values)

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from planner.errors import PlannerError, nearest
+from planner.run.missing import MissingKeyError
 
 BATCH, LOSS = "batch", "loss"  # functions that the file may define beside the module's
 
@@ -44,7 +45,7 @@ def subject(name: str, input_shape: tuple[int, ...] | None = None) -> Subject:
     if batch is None:
         if input_shape is None:
             remedy = "say the shape of one sample, or define batch(size) in the file"
-            raise PlannerError("data.input_shape", None, remedy)
+            raise MissingKeyError("data.input_shape", remedy)
         batch = _normal(input_shape)
     return Subject(name=name, build=build, batch=batch, loss=getattr(module, LOSS, None))
 

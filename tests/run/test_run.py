@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import planner
 from planner.engine import choices
 from planner.errors import PlannerError
 from planner.run import Data, Every, Hardware, Layout, Run, Training, run_length
+from planner.run.flags import run_keys
+from planner.run.missing import MissingKeyError
 
 CONTRACT = """
 model: llama-3-8b
@@ -187,6 +192,28 @@ def test_a_plan_says_what_it_lacks(missing: str) -> None:
     with pytest.raises(PlannerError, match="nothing given") as refused:
         whole.changed({missing: None}).require_plannable()
     assert refused.value.field == missing
+    flag = "--" + missing.rpartition(".")[2]
+    assert str(refused.value).startswith(f"{missing} ({flag}): nothing given: ")
+
+
+def test_every_refusal_of_a_key_that_is_missing_names_its_flag() -> None:
+    """No module raises the plain error, which knows no flag, for a key of a run file."""
+    keys = {name for name, _, _ in run_keys()}
+    plain = re.compile(r"PlannerError\(\s*f?\"([\w.{}]+)\",\s*None,")
+    folder = Path(planner.__file__).parent
+    found = [
+        (path.name, field)
+        for path in folder.rglob("*.py")
+        for field in plain.findall(path.read_text(encoding="utf-8"))
+        if field in keys or field.startswith(("hardware.", "data.", "training."))
+    ]
+    assert not found
+    assert plain.findall('PlannerError("hardware.count", None, x)') == ["hardware.count"]
+
+
+def test_a_missing_key_survives_a_pickle_as_errors_of_workers_must() -> None:
+    error = MissingKeyError("hardware.count", "say how many")
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
 def test_changing_the_amount_replaces_the_old_one() -> None:
@@ -227,7 +254,7 @@ def test_the_last_step_may_be_short(data: Data, steps: int, epochs: float | None
 
 
 def test_without_an_amount_there_is_no_length() -> None:
-    with pytest.raises(PlannerError, match="tokens, samples or epochs"):
+    with pytest.raises(PlannerError, match="--tokens, --samples or --epochs"):
         run_length(Data(), seq_len=1, global_batch=1)
 
 
