@@ -27,8 +27,11 @@ type: $(INSTALLED)
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "forerun needs Python 3.11 or newer: make PYTHON=python3.x")'
+	@echo 'Setting up $(VENV), once: some minutes, about 3 GB to download on Linux with CUDA, under 1 GB elsewhere.'
+	@echo 'torch is most of it, and planning does without: see README.md, "Install without make".'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[profile,test]'
+	test -t 1 || quiet=--quiet; \
+	$(BIN)/python -m pip install $$quiet --disable-pip-version-check -c constraints.txt -e '.[profile,test]'
 	touch $@
 
 clean:
