@@ -132,8 +132,12 @@ def _unknown(name: str) -> UnknownName:
     close += [known for known in index if len(text) > 1 and known.startswith(text)][:8]
     nearest = tuple(dict.fromkeys(sku for near in close for sku in index[near].sku_ids))[:5]
     if nearest:
-        return UnknownName("sku", name, f"nearest known: {', '.join(nearest)}", nearest)
-    return UnknownName("sku", name, "`forerun hardware list` prints the known accelerators")
+        return UnknownName(
+            "sku", name, f"not in the table; nearest known: {', '.join(nearest)}", nearest
+        )
+    return UnknownName(
+        "sku", name, "not in the table: `forerun hardware list` prints those that are"
+    )
 
 
 def _nameplate(sku_id: str) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from planner.cli.output import note, print_table, warn
@@ -39,7 +40,11 @@ def _headline(found: dict[str, Any]) -> None:
     table, time = found["table"], found["time"]
     left_out = found["mode"] == "leave-one-source-out"
     how = "constants refitted without each row's source" if left_out else "the shipped constants"
-    print(f"{table['name']}: {table['planned']} rows planned, {table['refused']} refused; {how}")
+    print(
+        f"{table['name']}: {table['planned']:,} rows planned, {table['refused']:,} refused; {how}"
+    )
+    for text in sums(found):
+        print(f"  {text}")
     if time["mean_of_source_medians"] is not None:
         print(f"mean of the sources' median errors: {_percent(time['mean_of_source_medians'])}")
     rule = time["rule_of_thumb"]
@@ -48,6 +53,57 @@ def _headline(found: dict[str, Any]) -> None:
         theirs = _percent(rule["mean_of_source_medians"])
         rivals = "sources with ten rows or more"
         print(f"the rule 6·N·D at 40 % of the peak: {theirs}; forerun is {better} {rivals}")
+
+
+def sums(found: dict[str, Any]) -> list[str]:
+    """How the rows of the table add up to the step times, peaks and rates that are compared."""
+    planned = found["table"]["kinds"]
+    refused = Counter(each["kind"] for each in found["refused"])
+    both = planned.get("time+memory", 0)
+    times = _sum(
+        found["time"]["n"],
+        "step times",
+        {
+            "rows that state one": planned.get("time", 0),
+            "that state a peak too": both,
+            "refused, counted as an error of 100 %": refused["time"] + refused["time+memory"],
+        },
+    )
+    peaks = _sum(
+        found["memory"]["n"],
+        "peaks of memory",
+        {
+            "rows that state an end in memory": planned.get("memory", 0),
+            "of those with a step time": both,
+            "refused": refused["memory"] + refused["time+memory"],
+            "that ran or failed without stating a peak": -_without_peak(found, refused),
+        },
+    )
+    rates = _sum(
+        found["rate_only"]["n"],
+        "rates alone (TFLOP/s or MFU)",
+        {"rows": planned.get("rate-only", 0), "refused": refused["rate-only"]},
+    )
+    return [text for text in (times, peaks, rates) if text]
+
+
+def _without_peak(found: dict[str, Any], refused: Counter[str]) -> int:
+    rows = found["table"]["kinds"]
+    stated = rows.get("memory", 0) + rows.get("time+memory", 0)
+    return int(stated + refused["memory"] + refused["time+memory"] - found["memory"]["n"])
+
+
+def _sum(total: int, name: str, terms: dict[str, int]) -> str | None:
+    """A total with its terms, None for nothing.
+
+    >>> _sum(5, "step times", {"rows": 4, "refused": 1, "guessed": 0})
+    '5 step times = 4 rows + 1 refused'
+    """
+    shown = [(number, words) for words, number in terms.items() if number]
+    if not total or not shown:
+        return None
+    parts = [f"{'-' if number < 0 else '+'} {abs(number):,} {words}" for number, words in shown]
+    return f"{total:,} {name} = {' '.join(parts).removeprefix('+ ')}"
 
 
 def _scores(scores: dict[str, Any], title: str) -> None:

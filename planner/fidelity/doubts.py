@@ -4,29 +4,20 @@ from __future__ import annotations
 
 from hardware_db import Accelerator
 from planner.engine.configuration import Configuration
-from planner.engine.formats import MATMUL
+from planner.planning.time_doubts import LAUNCH_BOUND, applying, time_doubts
 
-LAUNCH_BOUND = 0.15  # share of a step's time from which the host decides it
 GUESSED = ("layout", "recompute", "micro_batch", "seq_len", "expert_hidden", "network")
 
 
-def time_doubts(
-    configuration: Configuration,
-    part: Accelerator,
-    launch_share: float,
-    inferred: tuple[str, ...] = (),
+def row_doubts(
+    made: Configuration, part: Accelerator, launch_share: float, inferred: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
-    """Names of the doubts that apply to a step time."""
-    number_format = MATMUL[configuration.precision]
-    found = {
-        "mixture": any(block.num_experts for block in configuration.model.blocks),
+    """Names of the doubts that apply to a published step time."""
+    shared = time_doubts(
+        made.model, part, precision=made.precision, task=made.task, offload=made.offload
+    )
+    own = {
         "launch_bound": launch_share > LAUNCH_BOUND,
-        "adapters": configuration.task in ("lora", "qlora"),
-        "unmeasured_rate": part.achievable_fraction(number_format) is None,
-        "memory_figures": any(
-            part.from_memory(name) for name in (number_format, "memory_bandwidth")
-        ),
-        "offload": configuration.offload != "none",
         "guessed": any(name in GUESSED for name in inferred),
     }
-    return tuple(name for name, applies in found.items() if applies)
+    return applying(shared | own)

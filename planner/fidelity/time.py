@@ -11,7 +11,7 @@ import hardware_db
 from planner.engine.constants import Constants, constants
 from planner.engine.step import step_seconds
 from planner.fidelity.batches import take
-from planner.fidelity.doubts import time_doubts
+from planner.fidelity.doubts import row_doubts
 from planner.fidelity.fit import TimeRows
 from planner.fidelity.leave_one_out import Progress, left_out_constants
 from planner.fidelity.scores import Row
@@ -65,7 +65,7 @@ def predict_with_doubts(
     total = np.broadcast_to(step.total, (batch.size,))
     launch = np.broadcast_to(step.launch, (batch.size,)) / total
     doubts = [
-        time_doubts(
+        row_doubts(
             case.configuration,
             hardware_db.accelerator(case.configuration.sku),
             float(share),

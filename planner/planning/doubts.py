@@ -8,7 +8,8 @@ from planner.engine.formats import MATMUL
 from planner.planning.memory_doubts import REASONS as MEMORY_REASONS
 from planner.planning.memory_doubts import memory_doubts
 from planner.planning.result import Evidence
-from planner.planning.scenario import ADAPTER_TASKS, Scenario
+from planner.planning.scenario import Scenario
+from planner.planning.time_doubts import LAUNCH_BOUND, applying, time_doubts
 
 if TYPE_CHECKING:
     from planner.planning.outline import Outline
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 REASONS = {
     "mixture": "mixture of experts: published runs of equal settings differ by up to 1.8 times",
     "unmeasured_rate": "no measured matmul rate of this accelerator in this format",
-    "memory_figures": "figures of this accelerator rest on memory, not on a document",
+    "memory_figures": "figures of this accelerator are derived or from memory, not a datasheet",
+    "laptop_power": "the power that the maker of the laptop gives it decides its clock",
     "offload": "offload to the host: few published runs",
     "adapters": "adapters on frozen weights: few published runs",
     "launch_bound": "short kernels: the host's speed decides, which nobody states",
@@ -24,24 +26,20 @@ REASONS = {
 }
 
 
-LAUNCH_BOUND = 0.15  # share of the step's time from which the host decides it
-
-
 def doubts_of(each: Scenario) -> tuple[str, ...]:
     """Names of the doubts that apply whatever is chosen; `REASONS` says them in words."""
     part, training = each.accelerator, each.run.training
-    number_format = MATMUL[training.precision]
-    found = {
-        "mixture": any(block.num_experts for block in each.model.blocks),
-        "unmeasured_rate": part.achievable_fraction(number_format) is None,
-        "memory_figures": any(
-            part.from_memory(name) for name in (number_format, "memory_bandwidth", "usable_bytes")
-        ),
-        "offload": training.offload != "none",
-        "adapters": training.task in ADAPTER_TASKS,
-        "math_attention": training.attention == "sdpa-math",
-    }
-    return tuple(name for name, applies in found.items() if applies)
+    found = time_doubts(
+        each.model,
+        part,
+        precision=training.precision,
+        task=training.task,
+        offload=training.offload,
+    )
+    found["memory_figures"] |= part.from_memory("usable_bytes")
+    found["math_attention"] = training.attention == "sdpa-math"
+    found["laptop_power"] = part.form_factor == "laptop"
+    return applying(found)
 
 
 def launch_doubt(parts: dict[str, float]) -> tuple[str, ...]:

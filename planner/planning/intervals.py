@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from planner.engine.assumptions import assumed
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -58,7 +61,7 @@ def table(kind: str) -> dict[str, float]:
 
 def time_spread(doubts: tuple[str, ...]) -> Spread:
     """Spread of a step time; each doubt (a thin piece of evidence) widens it."""
-    return _spread("time", doubts)
+    return _spread("time", doubts, {"laptop_power": assumed("laptop_power_deviation")})
 
 
 def run_bounds(total: float, step: float, step_high: float) -> tuple[float, float]:
@@ -77,8 +80,10 @@ def memory_spread(doubts: tuple[str, ...]) -> Spread:
     return _spread("memory", doubts)
 
 
-def _spread(kind: str, doubts: tuple[str, ...]) -> Spread:
-    """Independent doubts add in squares."""
-    row = _table()[kind]
+def _spread(
+    kind: str, doubts: tuple[str, ...], stated: Mapping[str, float] | None = None
+) -> Spread:
+    """Independent doubts add in squares; `stated` are those that no published run measures."""
+    row = {**(stated or {}), **_table()[kind]}
     squares = row["base"] ** 2 + sum(row.get(doubt, 0.0) ** 2 for doubt in doubts)
     return Spread(sigma=math.sqrt(squares))

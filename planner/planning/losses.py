@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).parents[1] / "stack_losses.toml"
 FAMILIES = "families"
+TRITON = (8, 0)  # least compute capability that its README supports
 
 
 @cache
@@ -26,7 +27,7 @@ def switches(each: Scenario) -> dict[str, str]:
     Only decoders have the memory of their logits in the way, and preference losses (dpo) need the
     log-probabilities that a fused loss does not give.
     """
-    if each.model.kind != "decoder" or each.run.training.task == "dpo":
+    if each.model.kind != "decoder" or each.run.training.task == "dpo" or not _runs(each):
         return {}
     families = _table()[FAMILIES]
     return {
@@ -34,6 +35,12 @@ def switches(each: Scenario) -> dict[str, str]:
         for word, row in _table().get(each.stack.name, {}).items()
         if not row["models"] or each.model.family in families[row["models"]]
     }
+
+
+def _runs(each: Scenario) -> bool:
+    """Whether the accelerator runs the fused kernels, which are written in Triton and CUDA."""
+    capability = each.accelerator.compute_capability
+    return each.accelerator.vendor == "amd" or (capability or (0, 0)) >= TRITON
 
 
 def offered(each: Scenario) -> list[str]:

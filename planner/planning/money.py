@@ -138,7 +138,7 @@ def energy_of(each: Scenario, run: RunPart) -> EnergyPart:
 def _energy_reason(part: hardware_db.Accelerator, watts: float | None) -> str | None:
     if watts is not None:
         return None
-    return f"the power of {part.sku_id} is not known: set hardware.power_limit"
+    return f"the power of {part.sku_id} is not known: set hardware.power_limit (--power-limit)"
 
 
 def _pue(each: Scenario) -> float:

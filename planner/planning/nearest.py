@@ -13,6 +13,7 @@ from planner.planning.losses import switches
 from planner.planning.outline import Outline
 from planner.planning.variants import Variant, elsewhere, row_of, together, tried
 
+BUILT_IN = ("laptop", "soc")  # parts of a whole machine, which nobody buys for their memory
 MOST_DOUBLINGS = 8  # of the number of accelerators
 STRONGER = ("zero1", "zero2", "zero3")  # sharding, mildest first
 
@@ -168,7 +169,9 @@ def _larger_parts(bones: Outline) -> Iterator[Variant]:
     larger = [
         other
         for other in hardware_db.accelerators()
-        if other.vendor == part.vendor and (other.usable_bytes or 0) > (part.usable_bytes or 0)
+        if other.vendor == part.vendor
+        and other.form_factor not in BUILT_IN
+        and (other.usable_bytes or 0) > (part.usable_bytes or 0)
     ]
     for other in sorted(larger, key=lambda each: each.usable_bytes or 0.0):
         if (other.usable_bytes or 0) > bones.peak_bytes * 0.5:

@@ -149,9 +149,14 @@ def _usual_per_node(part: Accelerator) -> tuple[int, str]:
     network = hardware_db.network_for(part.sku_id)
     if network and network.devices_per_node:
         return network.devices_per_node, "as that machine is usually built"
+    if part.form_factor == "laptop":
+        return 1, "as a laptop holds one"
     if part.link and part.link.domain_size == 1:
         return 1, "as its link joins no others"
-    return ASSUMED_PER_NODE, "assumed: no machine of it is known, say hardware.per_node"
+    return (
+        ASSUMED_PER_NODE,
+        "assumed: no machine of it is known, say --per-node",
+    )
 
 
 def _network(
@@ -180,6 +185,8 @@ def _network(
     if network is None or network.device_bytes_per_second is None:
         which = f"no {name} network" if name else "no usual network"
         remedy = f"{which} is known for {part.sku_id}: say Gbit/s per accelerator, such as 400"
+        if name is None:
+            raise MissingKeyError("hardware.interconnect", remedy)
         raise PlannerError("hardware.interconnect", name, remedy)
     if run.hardware.interconnect is None:
         stated["interconnect"] = "the usual fabric of that machine"

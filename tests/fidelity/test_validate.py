@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from planner.cli.validate_text import sums
 from planner.fidelity.table import SHIPPED
 from planner.fidelity.validate import Measurements, answer, validation
 from tests.conftest import Answer
@@ -270,3 +272,18 @@ def test_the_shipped_table_given_as_a_file_is_a_file(measurements: Measurements)
     found = validation(SHIPPED)
     assert found["mode"] == "shipped"
     assert len(found["rows"]) == len(measurements.times) + len(measurements.peaks)
+
+
+def test_the_text_says_how_the_rows_add_up(measurements: Measurements) -> None:
+    found = answer(measurements)
+    lines = sums(found)
+    assert [line.split(" ", 1)[1].split(" = ")[0] for line in lines] == [
+        "step times",
+        "peaks of memory",
+        "rates alone (TFLOP/s or MFU)",
+    ]
+    for line, part in zip(lines, ("time", "memory", "rate_only"), strict=True):
+        total, terms = line.replace(",", "").split(" = ")
+        numbers = re.findall(r"(^|[+-] )(\d+) (?:rows|that|of those|refused)", terms)
+        assert sum(int(sign.strip() + number) for sign, number in numbers) == int(total.split()[0])
+        assert int(total.split()[0]) == found[part]["n"]

@@ -243,3 +243,21 @@ def test_the_shared_table_is_carried_over(shared):
                 assert part.tdp_watts == float(row["tdp_w"])
             if part.nameplate_gb and (part.sku_id, "nameplate_gb") not in corrected:
                 assert part.nameplate_gb == float(row["mem_gb"])
+
+
+LAPTOPS = [part for part in PARTS if part.form_factor == "laptop"]
+
+
+@pytest.mark.parametrize("part", LAPTOPS, ids=[part.sku_id for part in LAPTOPS])
+def test_a_laptop_gpu_states_the_power_that_its_rates_assume(part: Accelerator):
+    assert f"gives it {part.tdp_watts:g} W" in part.note
+    assert part.from_memory("bf16"), "a rate that the power decides widens an answer"
+    units = part.multiprocessors
+    assert part.peak("bf16") == pytest.approx(units * part.boost_hertz * 512, rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["rtx-4070", "rtx-4080", "rtx-4090", "rtx-5080", "rtx-5090"])
+def test_a_laptop_gpu_is_slower_than_the_desktop_part_of_its_name(name: str):
+    laptop, desktop = accelerator(f"{name}-laptop"), accelerator(name)
+    assert laptop.peak("bf16") < desktop.peak("bf16")
+    assert laptop.tdp_watts < desktop.tdp_watts

@@ -177,3 +177,24 @@ def _answer(name: str) -> Accelerator | HardwareError:
         return accelerator(name)
     except HardwareError as refused:
         return refused
+
+
+LAPTOPS = [part for part in accelerators() if part.form_factor == "laptop"]
+
+
+@pytest.mark.parametrize("part", LAPTOPS, ids=[part.sku_id for part in LAPTOPS])
+def test_a_laptop_gpu_never_resolves_to_the_desktop_part(part: Accelerator):
+    """As NVML prints it and as people write it; the driver's memory tells equal names apart."""
+    plain = part.name.removeprefix("GeForce ").partition(" Laptop")[0]
+    printed = "NVIDIA " + part.name.removesuffix(" 8GB").removesuffix(" 16GB")
+    for name in (printed, f"{plain} Laptop", f"{plain} Mobile"):
+        assert resolve(name, memory_bytes=part.usable_bytes).sku_id == part.sku_id
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["NVIDIA GeForce RTX 2080 Laptop GPU", "RTX 4090 Max-Q", "NVIDIA GeForce RTX 6090 Laptop GPU"],
+)
+def test_a_laptop_gpu_that_nobody_recorded_is_refused(name: str):
+    with pytest.raises(UnknownName, match="not in the table"):
+        resolve(name)

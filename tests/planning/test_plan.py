@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planner.errors import PlannerError
 from planner.models import load_model, model_from_config
 from planner.planning.outline import outline
 from planner.planning.plan import plan, verdict_of
@@ -178,3 +179,18 @@ def test_hours_at_half_the_price_cost_half() -> None:
     assert spot.per_device_hour is not None
     assert demand.per_device_hour is not None
     assert spot.usd / demand.usd == pytest.approx(spot.per_device_hour / demand.per_device_hour)
+
+
+def test_a_laptop_gpu_widens_the_time_by_the_power_that_nobody_states() -> None:
+    laptop, desktop = (
+        plan(fine_tune("llama-3.2-1b", training__task="lora", hardware__sku=sku))
+        for sku in ("rtx-4090-laptop", "rtx-4090")
+    )
+    assert laptop.step.high / laptop.step.low > 1.3 * desktop.step.high / desktop.step.low
+    assert any("maker of the laptop" in reason for reason in laptop.evidence.reasons)
+
+
+def test_a_laptop_holds_one_gpu_so_two_need_a_network() -> None:
+    run = fine_tune("llama-3.2-1b", hardware__sku="rtx-4090-laptop", hardware__count=2)
+    with pytest.raises(PlannerError, match=r"hardware.interconnect \(--interconnect\)"):
+        plan(run)
