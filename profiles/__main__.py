@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from typing import TextIO
 
 from profiles.command import ABOUT, answer, configure
 from profiles.errors import ProfileError
@@ -26,6 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("profiles: interrupted\n")
         return 130
+    except BrokenPipeError:  # whoever watched the progress has gone
+        return _unread(sys.stderr)
     for each in found.warnings:
         sys.stderr.write(f"warning: {each}\n")
     return _printed(
@@ -37,9 +40,14 @@ def _printed(text: str) -> int:
     try:
         print(text, flush=True)
     except BrokenPipeError:  # whoever read has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return _unread(sys.stdout)
     return 0
+
+
+def _unread(stream: TextIO) -> int:
+    """Nobody reads `stream` any more: what is still in it must not fail a second time."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return 141
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from profiles.device import Device, open_device
 from profiles.errors import ProfileError
 from profiles.file import read_profile
 from profiles.measure import Job, measure
-from profiles.progress import Progress
+from profiles.progress import Progress, ProgressObjects
 from profiles.result import Profile
 from profiles.sizes import PRESETS
 
@@ -52,6 +52,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overwrite", action="store_true", help="measure anew into a file there")
     parser.add_argument("--show", metavar="FILE", help="print a profile file, measure nothing")
     parser.add_argument(
+        "--describe", action="store_true", help="say what would be measured, measure nothing"
+    )
+    parser.add_argument(
+        "--progress",
+        choices=("text", "json"),
+        default="text",
+        help="json: one object a kernel on standard error, for programs",
+    )
+    parser.add_argument(
         "--study", metavar="NAME", help="a size-scaling study instead of a profile: diffusion"
     )
     parser.add_argument("--figure", metavar="FILE", help="the study's figure, as SVG")
@@ -61,6 +70,8 @@ def answer(args: argparse.Namespace) -> Answer:
     """Do what the options say."""
     if args.show is not None:
         return _shown(read_profile(args.show))
+    if args.describe:
+        return _described(args.device)
     limit = seconds_of(args.limit)
     device = opened(args)
     if args.study is not None:
@@ -102,7 +113,7 @@ def default_path(device: Device) -> Path:
 
 
 def _profiled(args: argparse.Namespace, device: Device, limit: float | None) -> Answer:
-    progress = Progress(sys.stderr)
+    progress = ProgressObjects(sys.stderr) if args.progress == "json" else Progress(sys.stderr)
     path = Path(args.out) if args.out else default_path(device)
     job = Job(
         device=device,
@@ -133,6 +144,14 @@ def _shown(profile: Profile) -> Answer:
     return Answer(
         found=found, lines=profile_lines(profile), warnings=profile.warnings, profile=profile
     )
+
+
+def _described(label: str | None) -> Answer:
+    from profiles.describe import described, description_lines
+
+    devices = described(label)
+    found = {"devices": [dataclasses.asdict(each) for each in devices]}
+    return Answer(found=found, lines=description_lines(devices))
 
 
 def _study(args: argparse.Namespace, device: Device, limit: float | None) -> Answer:

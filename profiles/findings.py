@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from profiles.result import Result
 
@@ -11,6 +12,19 @@ FASTER = 1.2
 MISALIGNED = 0.9  # of the aligned rate
 
 _NAMES = {each: each.upper() for each in ("fp64", "tf32", "fp16", "bf16", "fp8", "int8")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Products of one format against FP32, at the largest cube that both ran."""
+
+    format: str
+    side: int
+    rate: float  # FLOP/s
+    ratio: float  # of the rate to FP32's
+    emulated: bool
+    skipped: str | None  # why larger ones were
+    doubtful: bool  # times of one of the two vary by 25 % or more
 
 
 def findings(results: Sequence[Result]) -> list[str]:
@@ -31,46 +45,81 @@ def _cubes(results: Sequence[Result], number_format: str) -> dict[int, Result]:
     }
 
 
-def _compared(results: Sequence[Result], number_format: str) -> str | None:
+def comparison(results: Sequence[Result], number_format: str) -> Comparison | None:
+    """A format against FP32; None where the largest size that both ran does not exist."""
     base, other = _cubes(results, "fp32"), _cubes(results, number_format)
-    name = _NAMES[number_format]
-    if other and not any(each.measured for each in other.values()):
-        first = next(iter(other.values()))
-        return f"{name}: not measured: {first.reason}" if first.reason else None
     both = [side for side in base if side in other and base[side].measured and other[side].measured]
     if not both:
         return None
     side = max(both)
-    ratio = (base[side].median_s or 0) / (other[side].median_s or 1)
-    rate = other[side].flops_per_second or 0.0
-    said = f"{name} products of {side}³ run at {rate / 1e9:.3g} GFLOP/s"
     skipped = [each for each in other.values() if "skipped-slow" in each.flags]
-    more = f"; larger ones were skipped, {skipped[0].reason}" if skipped else ""
-    emulated = ": the device emulates it" if "emulated" in other[side].flags else ""
-    doubtful = any("unreliable" in each.flags for each in (base[side], other[side]))
-    more += " (times vary by 25 % or more)" if doubtful else ""
-    if ratio < SLOWER:
-        return f"{said}, {1 / ratio:.3g} times slower than FP32{emulated}{more}"
-    if ratio > FASTER:
-        return f"{said}, {ratio:.3g} times faster than FP32{more}"
+    return Comparison(
+        format=number_format,
+        side=side,
+        rate=other[side].flops_per_second or 0.0,
+        ratio=(base[side].median_s or 0) / (other[side].median_s or 1),
+        emulated="emulated" in other[side].flags,
+        skipped=skipped[0].reason if skipped else None,
+        doubtful=any("unreliable" in each.flags for each in (base[side], other[side])),
+    )
+
+
+def not_measured(results: Sequence[Result], number_format: str) -> str | None:
+    """Why no product of a format ran; None where one did or none was tried."""
+    tried = _cubes(results, number_format)
+    if not tried or any(each.measured for each in tried.values()):
+        return None
+    return next(iter(tried.values())).reason
+
+
+def _compared(results: Sequence[Result], number_format: str) -> str | None:
+    name = _NAMES[number_format]
+    why = not_measured(results, number_format)
+    if why:
+        return f"{name}: not measured: {why}"
+    found = comparison(results, number_format)
+    if found is None:
+        return None
+    said = f"{name} products of {found.side}³ run at {found.rate / 1e9:.3g} GFLOP/s"
+    more = f"; larger ones were skipped, {found.skipped}" if found.skipped else ""
+    emulated = ": the device emulates it" if found.emulated else ""
+    more += " (times vary by 25 % or more)" if found.doubtful else ""
+    if found.ratio < SLOWER:
+        return f"{said}, {1 / found.ratio:.3g} times slower than FP32{emulated}{more}"
+    if found.ratio > FASTER:
+        return f"{said}, {found.ratio:.3g} times faster than FP32{more}"
     return f"{said}, as fast as FP32{more}"
 
 
-def _misaligned(results: Sequence[Result]) -> str | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misalignment:
     """The worst neighbour of an aligned cube."""
-    worst: tuple[float, str] | None = None
+
+    format: str
+    sizes: str  # m×n×k
+    side: int  # of the cube
+    share: float  # of the cube's rate
+
+
+def misalignment(results: Sequence[Result]) -> Misalignment | None:
+    """The neighbour that loses most; None where none loses a tenth."""
+    worst: Misalignment | None = None
     for number_format in ("fp32", "tf32", "bf16", "fp16"):
         for side, cube in _cubes(results, number_format).items():
-            if not cube.measured:
-                continue
-            for each in _neighbours(results, number_format, side):
+            for each in _neighbours(results, number_format, side) if cube.measured else ():
                 share = (each.flops_per_second or 0) / (cube.flops_per_second or 1)
-                sizes = "×".join(str(each.shape[name]) for name in ("m", "n", "k"))
-                if worst is None or share < worst[0]:
-                    worst = share, f"{number_format.upper()} {sizes} instead of {side}³"
-    if worst is None or worst[0] > MISALIGNED:
+                if worst is None or share < worst.share:
+                    sizes = "×".join(str(each.shape[name]) for name in ("m", "n", "k"))
+                    worst = Misalignment(format=number_format, sizes=sizes, side=side, share=share)
+    return worst if worst is not None and worst.share <= MISALIGNED else None
+
+
+def _misaligned(results: Sequence[Result]) -> str | None:
+    found = misalignment(results)
+    if found is None:
         return None
-    return f"alignment: {worst[1]} reaches {100 * worst[0]:.0f} % of the rate"
+    name = f"{found.format.upper()} {found.sizes} instead of {found.side}³"
+    return f"alignment: {name} reaches {100 * found.share:.0f} % of the rate"
 
 
 def _neighbours(results: Sequence[Result], number_format: str, side: int) -> list[Result]:

@@ -1,7 +1,9 @@
-"""Progress on standard error: one line redrawn on a terminal, a line now and then elsewhere."""
+"""Progress on standard error: one line redrawn on a terminal, a line now and then elsewhere, or
+one JSON object a kernel for a program that shows it."""
 
 from __future__ import annotations
 
+import json
 import time
 from typing import TextIO
 
@@ -34,3 +36,23 @@ class Progress:
         if self._redraws:
             self._stream.write("\r\x1b[2K")
             self._stream.flush()
+
+
+class ProgressObjects:
+    """Says after every kernel how far a measurement is, as a line of JSON.
+
+    Whoever started the measurement reads along; when it has gone, writing fails and the measurement
+    ends, so that nothing runs on for nobody. What was measured is on disk by then.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __call__(self, done: int, planned: int, doing: str, left_s: float) -> None:
+        """`done` of `planned` are finished, `doing` is under way."""
+        found = {"done": done, "planned": planned, "doing": doing, "left_s": round(left_s, 1)}
+        self._stream.write(json.dumps(found) + "\n")
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Nothing is left to tidy."""
