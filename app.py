@@ -8,6 +8,7 @@ PAGES = (  # file in ui/pages, icon; a page's title is page.NAME in ui/words
     ("plan", ":material/flight_takeoff:"),
     ("scaling", ":material/trending_down:"),
     ("stop", ":material/stop_circle:"),
+    ("machine", ":material/speed:"),
     ("accuracy", ":material/target:"),
 )
 

@@ -24,12 +24,17 @@ def section(
     figure: Figure | None,
     table: Table,
     split: tuple[float, float] = (3, 2),
+    before: str = "",
 ) -> None:
-    """A titled section: what to take away, the figure, the same numbers as a table, CSV."""
+    """A titled section: what to take away, the figure, the same numbers as a table, CSV.
+
+    `before` is HTML, already escaped, that stands above the numbers."""
     with st.container(key=f"section_{name}", gap="small"):
         st.subheader(title, anchor=name, divider=False)
         if takeaway:
             st.html(f'<p class="fr-take">{escape(takeaway)}</p>')
+        if before:
+            st.html(before)
         if figure is None:
             _table(name, words, table, title)
             return

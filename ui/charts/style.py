@@ -54,6 +54,14 @@ COLOURS = {
     "checkpoints": "#e0862f",
     "startup": "#8a94a3",
     "failures": "#d5484f",
+    # number formats
+    "fp64": "#8b6fd1",
+    "fp32": "#2f7fd6",
+    "tf32": "#3aa5b8",
+    "fp16": "#e0862f",
+    "bf16": "#179c6d",
+    "fp8": "#b55a86",
+    "int8": "#b8812e",
 }
 _SPARE = ("#3aa5b8", "#b55a86", "#5fae93", "#b8812e", "#6f7fc4")
 

@@ -1,0 +1,281 @@
+"""The controls of the page This machine: measure, watch, cancel, continue; choose profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import streamlit as st
+
+from planner.errors import PlannerError
+from planner.quantities import show_duration
+from profiles.sizes import PRESETS
+from ui import profile_store
+from ui.measuring import Bench, Measurement, Run, continued, new_path
+from ui.profile_store import Known
+from ui.stop_log import paths_allowed
+from ui.text import Words
+
+MOST_SECONDS = 86_400
+MOST_UPLOADS = 8  # kept in a session
+_UPLOADS, _REFUSED, _WATCHED = "_machine_uploads", "_machine_refused", "_machine_watched"
+_PERIOD = 1.0  # s between two looks at a measurement, which they must not disturb
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """The profile to show and the one to compare it with."""
+
+    shown: Known | None
+    other: Known | None
+
+
+def device(devices: Sequence[Mapping[str, Any]], words: Words) -> Mapping[str, Any] | None:
+    """The device to measure, asked where there are several."""
+    if len(devices) < 2:
+        return devices[0] if devices else None
+    labels = {each["label"]: each for each in devices}
+    chosen = st.segmented_control(
+        words("machine.device"),
+        list(labels),
+        key="machine_device",
+        default=devices[0]["label"],
+        format_func=lambda label: f"{label} · {labels[label]['name']}",
+        required=True,
+    )
+    return labels[str(chosen)]
+
+
+def measure(bench: Bench, found: Mapping[str, Any] | None, words: Words) -> None:
+    """Start a measurement, or watch the one under way, whoever started it."""
+    run = bench.latest
+    with st.container(border=True, key="machine_measure", gap="small"):
+        if run is not None and run.running:
+            st.session_state[_WATCHED] = str(run.asked.path)
+            _watch(bench, words)
+            return
+        if run is not None:
+            _ended(run, words)
+        refused = st.session_state.pop(_REFUSED, None)
+        if refused:
+            st.error(refused, icon=":material/edit:")
+        if found is not None:
+            _start(bench, found, words)
+
+
+def _start(bench: Bench, found: Mapping[str, Any], words: Words) -> None:
+    left, right = st.columns((3, 2), gap="medium", vertical_alignment="bottom")
+    with left:
+        preset = st.segmented_control(
+            words("machine.preset"),
+            list(PRESETS),
+            key="machine_preset",
+            default=PRESETS[0],
+            format_func=lambda name: words(f"machine.preset_{name}"),
+            required=True,
+            persist_state="session",
+        )
+    with right:
+        button = st.container()
+    st.html(f'<div class="fr-hint">{escape(words(f"machine.preset_{preset}_note"))}</div>')
+    with st.expander(words("machine.more")):
+        threads, seconds = _limits(found, words)
+    asked = {"preset": str(preset), "threads": threads, "seconds": seconds}
+    button.button(
+        words("machine.start"),
+        key="machine_start",
+        icon=":material/speed:",
+        type="primary",
+        width="stretch",
+        on_click=_begin,
+        args=(bench, found["name"], found["label"], asked),
+    )
+
+
+def _limits(found: Mapping[str, Any], words: Words) -> tuple[int | None, float | None]:
+    left, right = st.columns(2, gap="small")
+    with left:
+        threads = st.number_input(
+            words("machine.threads"),
+            min_value=1,
+            max_value=4095,
+            value=None,
+            step=1,
+            key="machine_threads",
+            placeholder=str(found["num_threads"]),
+            help=words("machine.threads_help"),
+        )
+    with right:
+        seconds = st.number_input(
+            words("machine.limit"),
+            min_value=1,
+            max_value=MOST_SECONDS,
+            value=None,
+            step=1,
+            key="machine_limit",
+            placeholder=words("machine.limit_usual"),
+            help=words("machine.limit_help"),
+        )
+    return threads, None if seconds is None else float(seconds)
+
+
+def _begin(bench: Bench, name: str, label: str, asked: dict[str, Any]) -> None:
+    path = new_path(profile_store.folder(), name=name, label=label, preset=asked["preset"])
+    _launch(bench, Measurement(device=label, path=path, **asked))
+
+
+def _launch(bench: Bench, asked: Measurement) -> None:
+    try:
+        bench.start(asked)
+    except PlannerError as error:
+        st.session_state[_REFUSED] = str(error)
+
+
+def _watch(bench: Bench, words: Words) -> None:
+    """Look again every second; leaving the page does not stop the measurement."""
+
+    @st.fragment(run_every=_PERIOD)
+    def watch() -> None:
+        run = bench.latest
+        if run is None or not run.running:
+            st.rerun()
+        progress = run.child.progress
+        if progress is None:
+            st.progress(0.0, words("machine.starting"))
+        else:
+            left = words.number(show_duration(max(1.0, round(progress.left_seconds))))
+            label = words(
+                "machine.progress", done=progress.done, planned=progress.planned, left=left
+            )
+            st.progress(min(progress.done / max(progress.planned, 1), 1.0), label)
+            st.caption(words("machine.doing", kernel=progress.doing))
+        st.caption(words("machine.leave"))
+        st.button(
+            words("machine.cancel"),
+            key="machine_cancel",
+            icon=":material/stop_circle:",
+            on_click=_cancel,
+            args=(bench, run),
+        )
+
+    watch()
+
+
+def _cancel(bench: Bench, run: Run) -> None:
+    bench.cancel()
+    run.job.join(1.0)
+
+
+def _ended(run: Run, words: Words) -> None:
+    name = run.asked.path.name
+    if run.job.state == "done":
+        st.success(words("machine.measured", name=name), icon=":material/check:")
+    elif run.cancelled:
+        st.info(words("machine.cancelled", name=name), icon=":material/stop_circle:")
+    else:
+        reason = str(run.job.error).removeprefix("profiles: ")
+        st.error(words("machine.failed", reason=reason), icon=":material/error:")
+
+
+def choose(bench: Bench, words: Words) -> Chosen:
+    """The profiles to show and to compare, from those at hand and uploads."""
+    with st.container(border=True, key="machine_choose", gap="small"):
+        uploads = _upload(words)
+        known = profile_store.known(uploads)
+        _follow(bench, known)
+        if not known:
+            st.html(f'<p class="fr-take">{escape(words("machine.none"))}</p>')
+            return Chosen(shown=None, other=None)
+        by_key = {each.key: each for each in known}
+        left, right = st.columns(2, gap="medium")
+        with left:
+            shown = _pick("machine_profile", list(by_key), by_key, words)
+        with right:
+            others = ["", *(key for key in by_key if key != shown)]
+            other = _pick("machine_other", others, by_key, words)
+        if paths_allowed():
+            st.caption(words("machine.kept_in", folder=profile_store.folder()))
+    return Chosen(shown=by_key.get(shown), other=by_key.get(other))
+
+
+def _pick(key: str, options: list[str], by_key: Mapping[str, Known], words: Words) -> str:
+    if st.session_state.get(key) not in options:
+        st.session_state.pop(key, None)  # the file has gone
+    return str(
+        st.selectbox(
+            words(key.replace("machine_", "machine.")),
+            options,
+            key=key,
+            format_func=lambda one: label(by_key[one], words) if one else words("machine.nothing"),
+            persist_state="session",
+        )
+    )
+
+
+def label(one: Known, words: Words) -> str:
+    """A profile in one line: device, preset, when, how many kernels, whence."""
+    profile = one.profile
+    parts = [
+        str(profile.device["name"]),
+        profile.preset,
+        profile.created[:16].replace("T", " "),
+        words("machine.num_kernels", count=one.num_measured),
+        "" if profile.complete else words("machine.incomplete"),
+        "" if one.origin == "stored" else words(f"machine.origin_{one.origin}"),
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _follow(bench: Bench, known: Sequence[Known]) -> None:
+    """Show the profile whose measurement this session has watched to its end."""
+    run = bench.latest
+    watched = st.session_state.get(_WATCHED)
+    if run is None or run.running or watched != str(run.asked.path):
+        return
+    del st.session_state[_WATCHED]
+    for each in known:
+        if each.path == run.asked.path:
+            st.session_state["machine_profile"] = each.key
+
+
+def _upload(words: Words) -> list[Known]:
+    """The profiles that this session has uploaded; a wrong file is refused here."""
+    kept: dict[str, Known] = st.session_state.setdefault(_UPLOADS, {})
+    file = st.file_uploader(
+        words("machine.upload"),
+        type=["json"],
+        key="machine_upload",
+        max_upload_size=profile_store.MOST_MEGABYTES,
+        help=words("machine.upload_help"),
+    )
+    if file is not None:
+        try:
+            found = profile_store.uploaded(file.name, bytes(file.getvalue()))
+        except PlannerError as error:
+            st.error(str(error), icon=":material/edit:")
+        else:
+            if found.key not in kept:
+                st.session_state["machine_profile"] = found.key
+            kept[found.key] = found
+            while len(kept) > MOST_UPLOADS:
+                del kept[next(iter(kept))]
+    return list(reversed(kept.values()))
+
+
+def resume(bench: Bench, shown: Known, words: Words) -> None:
+    """Say that a profile is unfinished, and continue it where this machine can."""
+    if shown.profile.complete:
+        return
+    running = bench.latest is not None and bench.latest.running
+    asked = continued(shown.profile, shown.path) if shown.path is not None else None
+    st.info(words("machine.unfinished"), icon=":material/hourglass_bottom:")
+    if shown.origin == "stored" and asked is not None and not running:
+        st.button(
+            words("machine.continue"),
+            key="machine_continue",
+            icon=":material/resume:",
+            on_click=_launch,
+            args=(bench, asked),
+        )
