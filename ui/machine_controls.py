@@ -1,10 +1,10 @@
-"""The controls of the page This machine: measure, watch, cancel, continue; choose profiles."""
+"""The controls of the page This machine: measure, watch, cancel, continue."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -15,21 +15,12 @@ from profiles.sizes import PRESETS
 from ui import profile_store
 from ui.measuring import Bench, Measurement, Run, continued, new_path
 from ui.profile_store import Known
-from ui.stop_log import paths_allowed
 from ui.text import Words
 
 MOST_SECONDS = 86_400
-MOST_UPLOADS = 8  # kept in a session
-_UPLOADS, _REFUSED, _WATCHED = "_machine_uploads", "_machine_refused", "_machine_watched"
+_REFUSED = "_machine_refused"
+_WATCHED, _FOLLOWED = "_machine_watched", "_machine_followed"  # a path; the job shown at its end
 _PERIOD = 1.0  # s between two looks at a measurement, which they must not disturb
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    """The profile to show and the one to compare it with."""
-
-    shown: Known | None
-    other: Known | None
 
 
 def device(devices: Sequence[Mapping[str, Any]], words: Words) -> Mapping[str, Any] | None:
@@ -56,7 +47,7 @@ def measure(bench: Bench, found: Mapping[str, Any] | None, words: Words) -> None
             st.session_state[_WATCHED] = str(run.asked.path)
             _watch(bench, words)
             return
-        if run is not None:
+        if run is not None and st.session_state.get(_WATCHED) == str(run.asked.path):
             _ended(run, words)
         refused = st.session_state.pop(_REFUSED, None)
         if refused:
@@ -128,7 +119,8 @@ def _begin(bench: Bench, name: str, label: str, asked: dict[str, Any]) -> None:
 
 def _launch(bench: Bench, asked: Measurement) -> None:
     try:
-        bench.start(asked)
+        if bench.start(asked):
+            st.session_state[_WATCHED] = str(asked.path)
     except PlannerError as error:
         st.session_state[_REFUSED] = str(error)
 
@@ -179,89 +171,15 @@ def _ended(run: Run, words: Words) -> None:
         st.error(words("machine.failed", reason=reason), icon=":material/error:")
 
 
-def choose(bench: Bench, words: Words) -> Chosen:
-    """The profiles to show and to compare, from those at hand and uploads."""
-    with st.container(border=True, key="machine_choose", gap="small"):
-        uploads = _upload(words)
-        known = profile_store.known(uploads)
-        _follow(bench, known)
-        if not known:
-            st.html(f'<p class="fr-take">{escape(words("machine.none"))}</p>')
-            return Chosen(shown=None, other=None)
-        by_key = {each.key: each for each in known}
-        left, right = st.columns(2, gap="medium")
-        with left:
-            shown = _pick("machine_profile", list(by_key), by_key, words)
-        with right:
-            others = ["", *(key for key in by_key if key != shown)]
-            other = _pick("machine_other", others, by_key, words)
-        if paths_allowed():
-            st.caption(words("machine.kept_in", folder=profile_store.folder()))
-    return Chosen(shown=by_key.get(shown), other=by_key.get(other))
-
-
-def _pick(key: str, options: list[str], by_key: Mapping[str, Known], words: Words) -> str:
-    if st.session_state.get(key) not in options:
-        st.session_state.pop(key, None)  # the file has gone
-    return str(
-        st.selectbox(
-            words(key.replace("machine_", "machine.")),
-            options,
-            key=key,
-            format_func=lambda one: label(by_key[one], words) if one else words("machine.nothing"),
-            persist_state="session",
-        )
-    )
-
-
-def label(one: Known, words: Words) -> str:
-    """A profile in one line: device, preset, when, how many kernels, whence."""
-    profile = one.profile
-    parts = [
-        str(profile.device["name"]),
-        profile.preset,
-        profile.created[:16].replace("T", " "),
-        words("machine.num_kernels", count=one.num_measured),
-        "" if profile.complete else words("machine.incomplete"),
-        "" if one.origin == "stored" else words(f"machine.origin_{one.origin}"),
-    ]
-    return " · ".join(part for part in parts if part)
-
-
-def _follow(bench: Bench, known: Sequence[Known]) -> None:
-    """Show the profile whose measurement this session has watched to its end."""
+def fresh(bench: Bench) -> Path | None:
+    """The profile that this session has watched being measured, once, when that has ended."""
     run = bench.latest
-    watched = st.session_state.get(_WATCHED)
-    if run is None or run.running or watched != str(run.asked.path):
-        return
-    del st.session_state[_WATCHED]
-    for each in known:
-        if each.path == run.asked.path:
-            st.session_state["machine_profile"] = each.key
-
-
-def _upload(words: Words) -> list[Known]:
-    """The profiles that this session has uploaded; a wrong file is refused here."""
-    kept: dict[str, Known] = st.session_state.setdefault(_UPLOADS, {})
-    file = st.file_uploader(
-        words("machine.upload"),
-        type=["json"],
-        key="machine_upload",
-        max_upload_size=profile_store.MOST_MEGABYTES,
-        help=words("machine.upload_help"),
-    )
-    if file is not None:
-        try:
-            found = profile_store.uploaded(file.name, bytes(file.getvalue()))
-        except PlannerError as error:
-            st.error(str(error), icon=":material/edit:")
-        else:
-            if found.key not in kept:
-                st.session_state["machine_profile"] = found.key
-            kept[found.key] = found
-            while len(kept) > MOST_UPLOADS:
-                del kept[next(iter(kept))]
-    return list(reversed(kept.values()))
+    if run is None or run.running or st.session_state.get(_WATCHED) != str(run.asked.path):
+        return None
+    if st.session_state.get(_FOLLOWED) is run.job:
+        return None
+    st.session_state[_FOLLOWED] = run.job
+    return run.asked.path
 
 
 def resume(bench: Bench, shown: Known, words: Words) -> None:

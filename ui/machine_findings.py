@@ -6,7 +6,7 @@ from planner.quantities import show_flops, show_percent
 from profiles.findings import FASTER, SLOWER, Comparison, comparison, misalignment
 from profiles.formats import FORMATS
 from profiles.result import Profile
-from ui.text import Words
+from ui.text import Words, show_ratio
 
 DOUBTS = ("throttled", "device-shared", "wrong-result", "unreliable", "failed", "out-of-memory")
 
@@ -51,7 +51,7 @@ def _compared(found: Comparison, words: Words) -> str:
         format=found.format.upper(),
         side=found.side,
         rate=show_flops(found.rate, per_second=True),
-        times=f"{times:.3g}",
+        times=show_ratio(times),
     )
     more = [
         words("machine.by_emulation") if found.emulated and found.ratio < SLOWER else "",

@@ -13,7 +13,7 @@ from planner.quantities import show_duration, show_flops, show_percent, show_rat
 from profiles.result import Profile
 from ui import machine_controls as controls
 from ui import machine_facts as facts
-from ui import machine_findings, profile_compare
+from ui import machine_findings, profile_choice, profile_compare
 from ui import machine_tables as tables
 from ui.charts.profile_ratio import ratio_figure
 from ui.charts.roofline import roofline_figure
@@ -23,7 +23,7 @@ from ui.profile_store import Known
 from ui.roofline import Roofline, roofline_of, shape_text
 from ui.show import section
 from ui.table import to_csv
-from ui.text import Words
+from ui.text import Words, show_ratio
 
 MOST_PAIRS = 12  # rows of the table of differences; the download has all
 Errors = dict[str, dict[str, float]]
@@ -43,7 +43,7 @@ def draw(words: Words) -> None:
     device = controls.device(found, words)
     facts.draw(device, words)
     controls.measure(bench(), device, words)
-    chosen = controls.choose(bench(), words)
+    chosen = profile_choice.choose(controls.fresh(bench()), words)
     if chosen.shown is not None:
         shown(chosen.shown, words)
         if chosen.other is not None:
@@ -55,12 +55,13 @@ def shown(known: Known, words: Words) -> None:
     """One profile: headline, roofline, memory, findings, quality."""
     profile = known.profile
     found, errors = roofline_of(profile), left_out_errors(known)
-    st.subheader(controls.label(known, words), anchor="profile")
+    st.subheader(profile_choice.label(known, words), anchor="profile")
     controls.resume(bench(), known, words)
     body = "".join(map(card_html, headline(profile, found, errors, words)))
-    st.html(f'<section class="fr-hero fr-four">{body}</section>')
-    for text in machine_findings.doubts(profile, words)[:2]:
-        st.warning(text, icon=":material/info:")
+    st.html(f'<section class="fr-hero fr-four fr-rates">{body}</section>')
+    doubts = machine_findings.doubts(profile, words)
+    if doubts:
+        st.warning("\n\n".join(doubts), icon=":material/info:")
     _roofline(profile, found, words)
     _findings(profile, words)
     section(
@@ -167,7 +168,7 @@ def _roofline(profile: Profile, found: Roofline, words: Words) -> None:
     )
     shown_formats = [name for name in names if name in picked] or names
     ridges = [
-        words("machine.ridge", format=name.upper(), intensity=f"{ridge:.3g}")
+        words("machine.ridge", format=name.upper(), intensity=show_ratio(ridge))
         for name in shown_formats
         if (ridge := found.ridge(name)) is not None
     ]
@@ -223,9 +224,9 @@ def compared(here: Known, there: Known, words: Words) -> None:
     speed = profile_compare.middle([pair.speed for pair in pairs])
     takeaway = words(
         "machine.compare_takeaway",
-        speed=f"{speed:.3g}",
+        speed=show_ratio(speed),
         count=show_whole(len(pairs)),
-        other=controls.label(there, words),
+        other=profile_choice.label(there, words),
     )
     groups = profile_compare.groups_of(pairs)
     section(

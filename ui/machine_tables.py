@@ -11,7 +11,7 @@ from profiles.result import Profile, Result
 from ui.profile_compare import Group, Pair
 from ui.roofline import Roofline, family, shape_text
 from ui.table import Row, Table
-from ui.text import Words
+from ui.text import Words, show_ratio
 
 _COLUMNS = (  # of the download
     "kernel family format mode shape median_s iqr_s n flops bytes flop_per_second "
@@ -33,7 +33,7 @@ def formats(profile: Profile, found: Roofline, words: Words) -> Table:
                 rows.append(Row(cells=cells, values=(name, None, None, None), swatch=name))
             continue
         ratio = roof.rate / base.rate if base else None
-        shown = "–" if ratio is None else f"{ratio:.2f}×"
+        shown = "–" if ratio is None else f"{show_ratio(ratio)}×"
         cells = (name.upper(), show_flops(roof.rate, per_second=True), shown, shape_text(roof.best))
         values = (name, roof.rate, ratio, shape_text(roof.best))
         rows.append(Row(cells=cells, values=values, swatch=name))
@@ -166,7 +166,7 @@ def _pair(pair: Pair, words: Words) -> Row:
     name = f"{here.kernel} {here.format.upper()} {shape_text(here)}"
     times = (words.number(show_duration(each.median_s)) for each in (here, there))
     return Row(
-        cells=(name, *times, f"{pair.speed:.3g}×"),
+        cells=(name, *times, f"{show_ratio(pair.speed)}×"),
         values=(here.key, here.median_s, there.median_s, pair.speed),
     )
 
@@ -178,10 +178,10 @@ def groups(found: Sequence[Group], words: Words) -> Table:
         speeds = [pair.speed for pair in group.pairs]
         low, high = min(speeds), max(speeds)
         name = f"{words.name('machine_family', group.family)} {group.format.upper()}"
-        shown = f"{low:.2g}–{high:.2g}×" if len(speeds) > 1 else "–"
+        shown = f"{show_ratio(low)}–{show_ratio(high)}×" if len(speeds) > 1 else "–"
         rows.append(
             Row(
-                cells=(name, str(len(speeds)), f"{group.median:.2f}×", shown),
+                cells=(name, str(len(speeds)), f"{show_ratio(group.median)}×", shown),
                 values=(f"{group.family} {group.format}", len(speeds), group.median, low, high),
             )
         )

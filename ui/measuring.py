@@ -20,6 +20,7 @@ from profiles.result import Profile
 from ui.child import CancelledError, Child
 from ui.jobs import Job
 
+DESCRIBE = ("-m", "profiles", "--describe", "--json")  # words after the name of Python
 _FOLDER = Path(profiles.__file__).parents[1]  # from which `-m profiles` is found
 
 
@@ -96,8 +97,7 @@ class Bench:
         as JSON; asked once."""
         with self._lock:
             if self._description is None:
-                command = [sys.executable, "-m", "profiles", "--describe", "--json"]
-                child = Child(command, folder=_FOLDER)
+                child = Child([sys.executable, *DESCRIBE], folder=_FOLDER)
                 self._description = Job(lambda report: _devices(child(report)))
             return self._description
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from profiles.result import Profile, Result
-from ui.roofline import family
+from ui.roofline import FAMILIES, family
 
 CONDITIONS = ("torch", "num_threads", "clock", "cuda", "driver")  # that explain a difference
 
@@ -46,13 +46,15 @@ def pairs_of(here: Profile, there: Profile) -> list[Pair]:
 
 
 def groups_of(pairs: Sequence[Pair]) -> list[Group]:
-    """The pairs by family and format, in the order of the profile."""
+    """The pairs by family and format, families in the order of `ui.roofline.FAMILIES`."""
     found: dict[tuple[str, str], list[Pair]] = {}
     for pair in pairs:
         found.setdefault((family(pair.here.kernel), pair.here.format), []).append(pair)
     return [
         Group(family=name, format=number_format, pairs=tuple(own))
-        for (name, number_format), own in sorted(found.items(), key=lambda item: item[0][0])
+        for (name, number_format), own in sorted(
+            found.items(), key=lambda item: FAMILIES.index(item[0][0])
+        )
     ]
 
 

@@ -67,6 +67,17 @@ def show_share(fraction: float) -> str:
     return "> 99.9 %" if 0.999 < fraction < 1 else show_percent(fraction)
 
 
+def show_ratio(value: float) -> str:
+    """A ratio or another plain number in three digits, never with an exponent that people misread.
+
+    >>> show_ratio(5153.2), show_ratio(13.14), show_ratio(0.1066), show_ratio(0.00031)
+    ('5,153', '13.1', '0.107', '0.00031')
+    """
+    return (
+        f"{value:,.0f}" if value >= 100 else f"{float(f'{value:.3g}'):.9f}".rstrip("0").rstrip(".")
+    )
+
+
 def language_of(locale: str | None) -> str:
     """The language for a browser's locale.
 

@@ -36,7 +36,13 @@ def _free_port() -> int:
 
 
 @pytest.fixture(scope="session")
-def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def app_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that the application takes for the user's data."""
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(scope="session")
+def app_url(tmp_path_factory: pytest.TempPathFactory, app_data: Path) -> Iterator[str]:
     """Address of `forerun app examples/llama-3-8b.yaml`, started as a person starts it."""
     port = _free_port()
     words = ["app", "examples/llama-3-8b.yaml", "--no-browser", "--port", str(port)]
@@ -45,7 +51,7 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         server = subprocess.Popen(
             [sys.executable, "-m", "planner.cli", *words],
             cwd=PROJECT,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            env={**os.environ, "OMP_NUM_THREADS": "1", "XDG_DATA_HOME": str(app_data)},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,

@@ -10,7 +10,7 @@ from ui.charts.axes import log_ticks
 from ui.charts.style import ACCENT, AXIS, QUIET, framed
 from ui.profile_compare import Group
 from ui.roofline import shape_text
-from ui.text import Words
+from ui.text import Words, show_ratio
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -44,7 +44,7 @@ def ratio_figure(groups: Sequence[Group], words: Words) -> Figure | None:
     ends = [min([*speeds, 1 / LEAST_SPAN]), max([*speeds, LEAST_SPAN])]
     figure.update_yaxes(autorange="reversed")
     figure.update_xaxes(
-        title=words("machine.speed_axis"), **log_ticks(ends, lambda value: f"{value:g}×")
+        title=words("machine.speed_axis"), **log_ticks(ends, lambda value: f"{show_ratio(value)}×")
     )
     return figure
 

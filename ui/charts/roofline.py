@@ -10,7 +10,7 @@ from planner.quantities import show_duration, show_flops, show_rate
 from ui.charts.axes import log_ticks
 from ui.charts.style import AXIS, QUIET, colour, framed
 from ui.roofline import FAMILIES, Point, Roof, Roofline, shape_text
-from ui.text import Words
+from ui.text import Words, show_ratio
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -50,15 +50,16 @@ def roofline_figure(found: Roofline, words: Words, *, formats: Sequence[str]) ->
     for roof in roofs:
         _roof(figure, roof, found, across, words)
     for name in FAMILIES:
-        _markers(figure, [p for p in points if p.family == name], name, words)
+        own = [p for p in points if p.family == name]
+        if own:
+            _markers(figure, own, name, words)
+            _key(figure, name, words)
     up = _reach([p.rate for p in points] + [roof.rate for roof in roofs])
     framed(figure, height=470)
     figure.update_layout(
         showlegend=True, legend={"orientation": "h", "y": -0.2, "x": 0, "itemsizing": "constant"}
     )
-    figure.update_xaxes(
-        title=words("machine.intensity_axis"), **_axis(across, lambda value: f"{value:g}")
-    )
+    figure.update_xaxes(title=words("machine.intensity_axis"), **_axis(across, show_ratio))
     figure.update_yaxes(
         title=words("machine.rate_axis"),
         **_axis(up, lambda value: show_flops(value, per_second=True)),
@@ -119,13 +120,11 @@ def _roof(
 
 def _markers(figure: Figure, points: Sequence[Point], name: str, words: Words) -> None:
     """All kernels of a family; the colour is their format's."""
-    if not points:
-        return
     figure.add_scatter(
         x=[point.intensity for point in points],
         y=[point.rate for point in points],
         mode="markers",
-        name=words.name("machine_family", name),
+        showlegend=False,
         marker={
             "size": 8,
             "opacity": 0.78,
@@ -138,6 +137,17 @@ def _markers(figure: Figure, points: Sequence[Point], name: str, words: Words) -
             "%{customdata[0]}<br>%{customdata[1]}<br>%{customdata[2]}, %{customdata[3]}"
             "<br>%{x:.3g} FLOP/B<extra></extra>"
         ),
+    )
+
+
+def _key(figure: Figure, name: str, words: Words) -> None:
+    """A family's sign in the legend, in no format's colour."""
+    figure.add_scatter(
+        x=[None],
+        y=[None],
+        mode="markers",
+        name=words.name("machine_family", name),
+        marker={"size": 8, "symbol": _SYMBOLS.get(name, "x"), "color": QUIET},
     )
 
 
