@@ -13,16 +13,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ui.jobs import NotWantedError
+
 PATIENCE = 5.0  # s between asking a process to end and ending it
 _KEPT = 40  # lines of standard error
 
 
 class ChildError(Exception):
     """The process ended with an error; the text is its last word."""
-
-
-class CancelledError(Exception):
-    """The process was ended on request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +50,7 @@ class Child:
         self._cancelled = False
 
     def __call__(self, report: Callable[[int, int], None]) -> str:
-        """Run to the end. Raises ChildError or CancelledError."""
+        """Run to the end. Raises ChildError, or NotWantedError once it was cancelled."""
         with tempfile.TemporaryFile() as out:
             process = self._begin(out.fileno())
             atexit.register(self.cancel)
@@ -64,7 +62,7 @@ class Child:
             out.seek(0)
             text = out.read().decode("utf-8", errors="replace")
         if self._cancelled:
-            raise CancelledError
+            raise NotWantedError
         if status != 0:
             raise ChildError(self._last_word(status))
         return text
@@ -86,7 +84,7 @@ class Child:
     def _begin(self, out: int) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._cancelled:
-                raise CancelledError
+                raise NotWantedError
             self._process = subprocess.Popen(
                 self.command,
                 cwd=self._folder,

@@ -17,7 +17,7 @@ from planner.errors import PlannerError
 from profiles.errors import ProfileError
 from profiles.file import read_profile, samples_path
 from profiles.result import Profile
-from ui.child import CancelledError, Child
+from ui.child import Child
 from ui.jobs import Job
 
 DESCRIBE = ("-m", "profiles", "--describe", "--json")  # words after the name of Python
@@ -60,7 +60,7 @@ class Run:
 
     @property
     def cancelled(self) -> bool:
-        return isinstance(self.job.error, CancelledError)
+        return self.job.state == "cancelled"
 
 
 class Bench:
