@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -264,8 +265,24 @@ def _stop(stop: dict[str, Any]) -> Iterator[str]:
             f"{stop['rule']}; the rest is {show_count(freed['device_hours'])} device-hours{money}",
         )
         yield line("instead", freed["use"][-1])
+    yield line("expect", _expected(stop["curve"]))
     steps = ", ".join(f"{step:,}" for step in stop["next_validation"])
-    yield line("evaluate", f"at steps {steps}")
+    cost = stop["validation_cost"]
+    each = f"{show_count(cost['tokens_each'], 'tokens')} take {show_duration(cost['seconds_each'])}"
+    money = "" if cost["usd"] is None else f", all of them {show_usd(cost['usd'])}"
+    yield line("evaluate", f"at steps {steps}; {each}{money}")
+
+
+def _expected(curve: list[dict[str, Any]]) -> str:
+    """The loss at every doubling of the tokens up to the end."""
+    last = curve[-1]["step"]
+    wanted = {math.ceil(last / 2**halvings) for halvings in range(4)}
+    told = [
+        f"{row['loss']:.3f} at {show_count(row['tokens'])}"
+        for row in curve
+        if row["step"] in wanted
+    ]
+    return f"loss {', '.join(told)} tokens, each as a run whose schedule ends there"
 
 
 def _evidence(plan: Plan) -> Iterator[str]:

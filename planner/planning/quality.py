@@ -12,6 +12,8 @@ from planner.planning.scenario import Scenario
 
 DOUBLINGS_WATCHED = 4  # before the end of the run: where the rule can tell anything
 EVALUATIONS_PER_DOUBLING = 2  # the rule wants two in a row under the threshold
+EVALUATION_TOKENS = 10_485_760  # of one evaluation: modded-nanoGPT's, fixed by its rules
+FORWARD_SHARE = 1 / 3  # of the FLOP of a training step, per token: 2N of 6N
 HOUR = 3600.0  # s
 
 
@@ -64,6 +66,7 @@ def stop_of(each: Scenario, run: RunPart, cost: CostPart) -> dict[str, Any] | No
     stop = marginal.stop_tokens
     share = stop / asked.tokens
     within = share < 1
+    validation = validation_steps(run.steps, share)
     return {
         "rule": f"the next doubling of tokens lowers the loss by less than {THRESHOLD:.1%}",
         "threshold": THRESHOLD,
@@ -78,7 +81,9 @@ def stop_of(each: Scenario, run: RunPart, cost: CostPart) -> dict[str, Any] | No
         "within_run": within,
         "seconds": run.seconds * share if within else None,
         "freed_device_hours": run.device_hours * (1 - share) if within else 0.0,
-        "next_validation": validation_steps(run.steps, share),
+        "next_validation": validation,
+        "validation_cost": _validation_cost(run, cost, len(validation)),
+        "curve": _curve(loss, asked, run, validation),
         "freed": _freed(asked, run, cost, share),
     }
 
@@ -106,6 +111,32 @@ def validation_steps(steps: int, stop_share: float) -> list[int]:
     if 0 < stop_share < 1:
         shares.append(stop_share)
     return sorted({math.ceil(share * steps) for share in shares})
+
+
+def _curve(
+    loss: Callable[[float, float], float], asked: Question, run: RunPart, steps: list[int]
+) -> list[dict[str, float]]:
+    """What to expect at each evaluation, of a run whose schedule ends there: a run in the middle
+    of its decay stands higher."""
+    rows = []
+    for step in steps:
+        tokens = asked.tokens * step / run.steps
+        here = loss(asked.params, tokens)
+        gain = 1 - here / loss(asked.params, tokens / 2)
+        rows.append({"step": step, "tokens": tokens, "loss": here, "last_doubling_gain": gain})
+    return rows
+
+
+def _validation_cost(run: RunPart, cost: CostPart, count: int) -> dict[str, float | None]:
+    """What the evaluations take beside the run, each of `EVALUATION_TOKENS` forward only."""
+    each = FORWARD_SHARE * EVALUATION_TOKENS * run.parts["training"] / run.tokens
+    usd_per_second = None if cost.usd is None else cost.usd / run.seconds
+    return {
+        "tokens_each": EVALUATION_TOKENS,
+        "seconds_each": each,
+        "seconds": each * count,
+        "usd": None if usd_per_second is None else each * count * usd_per_second,
+    }
 
 
 def _freed(asked: Question, run: RunPart, cost: CostPart, share: float) -> dict[str, Any]:

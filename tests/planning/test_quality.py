@@ -107,3 +107,26 @@ def test_a_run_within_its_law_is_not_warned_about() -> None:
     made = plan(SHORT)
     assert made.loss.beyond_fit is None
     assert not any("range of the fit" in text for text in made.warnings)
+
+
+def test_the_expected_curve_falls_and_ends_at_the_forecast() -> None:
+    made = plan(LONG)
+    assert made.stop is not None
+    curve = made.stop["curve"]
+    assert [row["step"] for row in curve] == made.stop["next_validation"]
+    losses = [row["loss"] for row in curve]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] == pytest.approx(made.loss.value)
+    assert curve[-1]["last_doubling_gain"] == pytest.approx(made.stop["last_doubling_gain"])
+
+
+def test_an_evaluation_costs_a_forward_pass_over_its_tokens() -> None:
+    made = plan(LONG)
+    assert made.stop is not None
+    assert made.cost.usd is not None
+    cost = made.stop["validation_cost"]
+    forward = cost["tokens_each"] / made.throughput.tokens_per_second / 3
+    assert cost["seconds_each"] == pytest.approx(forward, rel=1e-3)
+    share = cost["seconds"] / made.run.seconds
+    assert cost["usd"] == pytest.approx(share * made.cost.usd)
+    assert cost["seconds"] == pytest.approx(10 * cost["seconds_each"])
