@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from planner.engine.constants import constants
 from planner.search.answer import Answer, answer
-from planner.search.points import Aim
+from planner.search.points import Aim, Point, best, points
 from planner.search.restrictions import Restrictions
-from planner.search.scan import scan
+from planner.search.scan import Keepers, scan
 from planner.search.space import Space, space
 
 if TYPE_CHECKING:
@@ -52,7 +52,17 @@ def searched(
     *,
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
+    watch: Callable[[Callable[[], Point | None]], None] | None = None,
 ) -> Answer:
-    """The answer over a space that is built."""
+    """The answer over a space that is built.
+
+    `watch` is called now and then with a function that works out the best so far.
+    """
     c = constants()
-    return answer(found, scan(found.groups, c, threads=threads, progress=progress), aim, c)
+
+    def look(keepers: Keepers) -> None:
+        assert watch is not None
+        watch(lambda: best(points(found, keepers), aim, found.run.budget))
+
+    done = scan(found.groups, c, threads=threads, progress=progress, watch=look if watch else None)
+    return answer(found, done, aim, c)

@@ -110,7 +110,10 @@ class Group:
 
     def run(self, index: int, mode: str) -> Run:
         """One candidate as a run with nothing left open."""
-        values = self.values(index)
+        return self.run_of(self.values(index), mode)
+
+    def run_of(self, values: Mapping[str, int], mode: str) -> Run:
+        """The same from its degrees, batches and codes."""
         layout: dict[str, object] = {
             name: values[name] for name in ("tp", "pp", "cp", "ep", "dp", "interleave")
         }

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from planner.search.answer import Answer
@@ -58,11 +59,16 @@ def setup_of(space: Space, aim: Aim | None, name: str | None) -> Setup:
 
 @contextlib.contextmanager
 def learning(
-    space: Space, aim: Aim, wanted: Trials, progress: Callable[[int], None] | None = None
+    space: Space,
+    aim: Aim,
+    wanted: Trials,
+    progress: Callable[[int], None] | None = None,
+    watch: Callable[[Study], None] | None = None,
 ) -> Iterator[tuple[Study, int, float]]:
     """The study after its trials, how many of them this process ran, and in how many seconds.
 
-    An interrupt ends it early; what is finished is stored and a later call goes on.
+    An interrupt ends it early; what is finished is stored and a later call goes on. `watch` is
+    shown the study after every trial.
     """
     from planner.search.sampler import NeighbourSampler
     from planner.store.studies import opened
@@ -70,9 +76,10 @@ def learning(
     alone = None if wanted.several else aim
     encoding = Encoding(space)
     sampler = NeighbourSampler(encoding, wanted.seed)
-    started, ran = time.perf_counter(), Counted(progress)
+    started = time.perf_counter()
     with opened(wanted.storage) as storage:
         study = open_study(setup_of(space, alone, wanted.name), storage, sampler)
+        ran = Counted(progress, None if watch is None else partial(watch, study))
         with contextlib.suppress(KeyboardInterrupt):
             work(study, Predicted(encoding, alone), wanted.number, progress=ran)
         yield study, ran.number, time.perf_counter() - started
@@ -87,23 +94,30 @@ def labour(
 
 
 class Counted:
-    """Passes progress on and remembers it."""
+    """Passes progress on and remembers it; `look` is called first."""
 
-    def __init__(self, progress: Callable[[int], None] | None) -> None:
+    def __init__(
+        self, progress: Callable[[int], None] | None, look: Callable[[], None] | None = None
+    ) -> None:
         self.number = 0
-        self._progress = progress
+        self._progress, self._look = progress, look
 
     def __call__(self, more: int) -> None:
         self.number += more
+        if self._look:
+            self._look()
         if self._progress:
             self._progress(more)
 
 
 def learned(
-    exact: Answer, wanted: Trials, progress: Callable[[int], None] | None = None
+    exact: Answer,
+    wanted: Trials,
+    progress: Callable[[int], None] | None = None,
+    watch: Callable[[Study], None] | None = None,
 ) -> dict[str, Any]:
     """What the trials found, against the exact answer of the same space."""
-    with learning(exact.space, exact.aim, wanted, progress) as (study, done, seconds):
+    with learning(exact.space, exact.aim, wanted, progress, watch) as (study, done, seconds):
         return {
             "name": study.study_name,
             "storage": shown(wanted.storage),
@@ -131,6 +145,22 @@ def _found(exact: Answer, study: Study, number: int) -> dict[str, Any]:
         "hypervolume": _share(exact, found),
         "importance": importance(study),
     }
+
+
+def history(study: Study) -> list[dict[str, Any]]:
+    """Every finished trial in order: the first objective, whether it keeps the limits, and the
+    best that kept them so far (None before the first). The unit is
+    the objective's: s, USD, kWh."""
+    rows: list[dict[str, Any]] = []
+    least: float | None = None
+    for trial in study.get_trials(deepcopy=False):
+        if not trial.values:
+            continue
+        value, keeps = float(trial.values[0]), _keeps(trial)
+        if keeps and math.isfinite(value):
+            least = value if least is None else min(least, value)
+        rows.append({"trial": trial.number, "value": value, "keeps": keeps, "best": least})
+    return rows
 
 
 def _keeps(trial: FrozenTrial) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -12,6 +13,7 @@ from planner.planning.outline import Outline, outline
 from planner.planning.plan import verdict_of
 from planner.planning.result import plain
 from planner.planning.scenario import scenario
+from planner.run import Run
 from planner.search.points import Point
 from planner.search.precision_cost import extra_tokens
 from planner.search.space import Space
@@ -81,6 +83,22 @@ def short_row(space: Space, point: Point) -> dict[str, Any]:
         "fits": point.fits,
         "sure": point.sure,
     }
+
+
+def run_of_row(space: Space, row: Mapping[str, Any]) -> Run:
+    """The run of a short row, with nothing left open. The row must be of this space."""
+    codes = {
+        "sharding": choices.SHARDINGS.index(row["sharding"]),
+        "recompute": choices.RECOMPUTES.index(row["recompute"]),
+    }
+    names = ("sku", "count", "power_limit", "precision")
+    group = next(
+        each
+        for each in space.groups
+        if all(getattr(each.pool, name) == row[name] for name in names)
+        and all(row[name] == word for name, word in each.words.items())
+    )
+    return group.run_of({**row, **codes}, row["price_mode"])
 
 
 def _penalty(space: Space, bones: Outline) -> dict[str, Any] | None:

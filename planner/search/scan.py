@@ -60,8 +60,12 @@ def scan(
     threads: int | None = None,
     chunk: int = CHUNK,
     progress: Callable[[int], None] | None = None,
+    watch: Callable[[Keepers], None] | None = None,
 ) -> Scan:
-    """Evaluate every candidate of `groups`. An interrupt ends it early with the best so far."""
+    """Evaluate every candidate of `groups`. An interrupt ends it early with the best so far.
+
+    `watch` is shown what is kept after every chunk, before `progress` is told of it.
+    """
     keepers = {each.pool: Keeper() for each in groups}
     started, evaluated, memory, complete = time.perf_counter(), 0, 0, True
     try:
@@ -69,6 +73,8 @@ def scan(
             for pool, kept in seen.kept.items():
                 keepers[pool].add(kept)
             evaluated, memory = evaluated + seen.size, memory + seen.memory
+            if watch:
+                watch(keepers)
             if progress:
                 progress(seen.size)
     except KeyboardInterrupt:

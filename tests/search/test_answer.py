@@ -13,8 +13,10 @@ import yaml
 from planner import search
 from planner.planning.plan import plan
 from planner.run import Run
-from planner.search.answer import Answer
+from planner.search.answer import Answer, _without_nothing
+from planner.search.exhaustive import searched
 from planner.search.points import Aim, Point, front
+from planner.search.rows import run_of_row, short_row
 from tests.search.jobs import job, limits
 
 QUICK = ["precision=bf16", "compile", "loss", "attention"]
@@ -72,6 +74,23 @@ def test_the_run_file_of_the_best_plans_to_the_best(answer: dict[str, Any]) -> N
     planned = plan(Run.from_mapping(answer["run_file"]))
     assert planned.run.seconds == pytest.approx(answer["best"]["run"]["seconds"], rel=1e-9)
     assert planned.fits
+
+
+def test_a_row_of_the_answer_is_the_run_that_it_came_from(made: Answer) -> None:
+    for point in made.points:
+        run = run_of_row(made.space, short_row(made.space, point))
+        assert _without_nothing(run.to_mapping()) == made.run_file(point)
+
+
+def test_an_interrupted_search_gives_the_best_that_it_had_shown(made: Answer) -> None:
+    shown: list[Point | None] = []
+
+    def interrupt(_: int) -> None:
+        raise KeyboardInterrupt
+
+    found = searched(made.space, Aim(), progress=interrupt, watch=lambda best: shown.append(best()))
+    assert not found.scan.complete
+    assert shown == [found.best]
 
 
 def test_a_deadline_takes_the_cheapest_that_keeps_it() -> None:

@@ -16,7 +16,7 @@ from planner.search.answer import Answer
 from planner.search.encoding import Encoding
 from planner.search.exhaustive import searched
 from planner.search.hypervolume import hypervolume
-from planner.search.learned import Trials, learned
+from planner.search.learned import Trials, history, learned
 from planner.search.points import Aim
 from planner.search.sampler import NeighbourSampler
 from planner.search.scan import scan
@@ -98,6 +98,16 @@ def test_objectives_apart_cover_the_front(exact: Answer) -> None:
     assert found["objectives"] == ["time", "cost", "energy"]
     assert found["hypervolume"] > 0.9
     assert found["trials"] == 150
+
+
+def test_the_history_falls_to_the_best_of_the_study(exact: Answer) -> None:
+    seen: list[list[dict[str, Any]]] = []
+    found = learned(exact, Trials(number=20), watch=lambda study: seen.append(history(study)))
+    assert [len(rows) for rows in seen] == list(range(1, 21))
+    best = [row["best"] for row in seen[-1] if row["best"] is not None]
+    assert best == sorted(best, reverse=True)
+    assert best[-1] == pytest.approx(found["best"]["seconds"])
+    assert sum(not row["keeps"] for row in seen[-1]) == found["infeasible"]
 
 
 def test_importance_names_the_parameters(exact: Answer) -> None:

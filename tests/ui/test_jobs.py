@@ -56,3 +56,42 @@ def test_of_the_jobs_that_ended_the_oldest_are_forgotten() -> None:
     jobs.get("new", lambda progress: None).join(10)
     assert jobs.get("2", lambda progress: None) is first[2]
     assert jobs.get("0", lambda progress: None) is not first[0]
+
+
+def test_what_work_reports_beside_its_progress_can_be_shown() -> None:
+    job = Jobs().get("a", lambda progress: progress(1, 2, "half"))
+    job.join(10)
+    assert (job.progress, job.news) == ((1, 2), "half")
+
+
+def test_work_that_catches_the_interrupt_gives_what_it_has() -> None:
+    go = threading.Event()
+
+    def work(progress: Callable[[int, int], None]) -> str:
+        go.wait(10)
+        try:
+            progress(1, 2)
+        except KeyboardInterrupt:
+            return "the best so far"
+        return "everything"
+
+    job = Jobs().get("a", work)
+    job.cancel()
+    assert job.stopping
+    go.set()
+    job.join(10)
+    assert (job.state, job.result, job.stopping) == ("done", "the best so far", False)
+
+
+def test_a_job_waits_for_a_free_slot_and_can_be_cancelled_meanwhile() -> None:
+    go, jobs = threading.Event(), Jobs(at_once=1)
+    first = jobs.get("a", lambda progress: go.wait(10))
+    second = jobs.get("b", lambda progress: "second")
+    third = jobs.get("c", lambda progress: "third")
+    third.cancel()
+    third.join(10)
+    assert (third.state, second.state, second.waiting) == ("cancelled", "running", True)
+    go.set()
+    for job in (first, second):
+        job.join(10)
+    assert (second.result, second.waiting) == ("second", False)
