@@ -144,6 +144,7 @@ def _found(exact: Answer, study: Study, number: int) -> dict[str, Any]:
         "regret": _regret(exact, best),
         "hypervolume": _share(exact, found),
         "importance": importance(study),
+        "history": history(study),
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 FEWEST_TICKS, MOST_TICKS = 3, 7
+MARGIN = 0.08  # of a log axis, beyond the outermost value
 
 
 def log_ticks(values: Sequence[float], show: Callable[[float], str]) -> dict[str, Any]:
@@ -32,3 +33,16 @@ def log_ticks(values: Sequence[float], show: Callable[[float], str]) -> dict[str
 def _ticks(low: float, high: float, mantissas: Sequence[float]) -> list[float]:
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     return [each * 10.0**power for power in powers for each in mantissas]
+
+
+def log_reach(values: Sequence[float], limit: float | None = None) -> tuple[float, float]:
+    """Ends of a log axis: all values with room, and a limit where it is not far outside.
+
+    >>> [f"{end:.3g}" for end in log_reach([1.0, 1.0], 2.0)]
+    ['0.943', '2.12']
+    """
+    low, high = min(values), max(values)
+    if limit is not None and low / 3 < limit < high * 3:
+        low, high = min(low, limit), max(high, limit)
+    room = max((high / low) ** MARGIN, 1.06)
+    return low / room, high * room
