@@ -24,8 +24,8 @@ _TRAINING = (
 def to_plan(changes: Mapping[str, object]) -> NoReturn:
     """Show the Plan page with the scenario changed, by dotted key of a run file.
 
-    Not for a callback: it ends the run of the page. The address comes along, so that the
-    browser's back button returns to the scenario before.
+    Not for a callback: it ends the run of the page. The address comes along, so that it can be
+    shared at once and the browser's history leads back to the scenario before.
     """
     values = run_file.changed(state.values(), changes)
     state.take(values)

@@ -110,7 +110,7 @@ def _nothing(found: Found, said: Run, words: Words) -> None:
     short = nearest["shortfall"]
     with st.container(horizontal=True, gap="small"):
         if st.button(words("search.open_nearest"), key="search_nearest"):
-            jump.to_plan(jump.changes_of_row(nearest["candidate"], said.hardware.sku))
+            jump.to_plan(found.changes_of(tables.flat(nearest["candidate"]), said))
         if short and short["nearest"]:
             change = short["nearest"]
             if st.button(words("plan.try", change=change["change"]), key="search_try_short"):

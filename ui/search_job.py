@@ -13,6 +13,7 @@ from planner.errors import PlannerError
 from planner.run import Run
 from ui.jump import changes_of_run
 from ui.model_source import Source
+from ui.search_tables import flat
 from ui.search_words import Wanted
 
 if TYPE_CHECKING:
@@ -171,8 +172,9 @@ def _found(exact: Answer, answer: dict[str, Any]) -> Found:
         kept = point.fits and keeps(point, space.run.budget)
         marks = {"front": point in front, "keeps_limits": kept}
         points.append(short_row(space, point) | marks)
-    study = answer["study"] or {}
-    shown = [*points, *answer["alternatives"], *([study["best"]] if study.get("best") else [])]
+    shown = [*points, *answer["alternatives"]]
+    if answer["nearest"] is not None:
+        shown.append(flat(answer["nearest"]["candidate"]))
     return Found(
         answer=answer,
         points=tuple(points),

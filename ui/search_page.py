@@ -40,9 +40,9 @@ def draw(scenario: Scenario, words: Words) -> None:
     question = None
     if wanted is not None:
         question = Question(run=scenario.run, source=scenario.source, wanted=wanted)
-    asked = cast("Question | None", st.session_state.get(_ASKED))
     if question is not None and jobs().find(question.name) is not None:
-        asked = question
+        st.session_state[_ASKED] = question  # perhaps searched by another session
+    asked = cast("Question | None", st.session_state.get(_ASKED))
     job = None if asked is None else jobs().find(asked.name)
     if job is not None and job.state == "running":
         job.join(timeout=PATIENCE)

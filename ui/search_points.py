@@ -21,7 +21,7 @@ from ui.text import Words
 _PICKED = "_search_picked"  # the figure's selection that last led to the Plan page
 
 
-def points_takeaway(found: Found, words: Words) -> str:
+def takeaway(found: Found, words: Words) -> str:
     """How many machines, prices and precisions there are, and how many nothing beats."""
     statuses = [status_of(row) for row in found.points]
     count, front = show_whole(len(statuses)), statuses.count("front")
@@ -37,7 +37,7 @@ def points_takeaway(found: Found, words: Words) -> str:
 
 def draw(found: Found, question: Question, words: Words) -> None:
     """Time against money; a click on a point, or the box and its button, opens it in Plan."""
-    title, takeaway = words("search.points_title"), points_takeaway(found, words)
+    title, text = words("search.points_title"), takeaway(found, words)
     stated, budget = found.answer["as_stated"], question.run.budget
     figure = pareto_figure(
         found.points,
@@ -48,13 +48,13 @@ def draw(found: Found, question: Question, words: Words) -> None:
     )
     with st.container(key="section_points", gap="small"):
         st.subheader(title, anchor="points")
-        st.html(f'<p class="fr-take">{escape(takeaway)} {escape(words("search.click"))}</p>')
+        st.html(f'<p class="fr-take">{escape(text)} {escape(words("search.click"))}</p>')
         saved = TOOLBAR["toImageButtonOptions"] | {"filename": "forerun-search"}
         event = st.plotly_chart(
             figure,
             key="chart_points",
             config=TOOLBAR | {"toImageButtonOptions": saved},
-            alt=f"{title}. {takeaway}",
+            alt=f"{title}. {text}",
             on_select="rerun",
             selection_mode="points",
         )

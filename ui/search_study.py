@@ -21,7 +21,7 @@ def draw(found: Found, words: Words) -> None:
         "trials",
         words,
         title=words("search.trials_title"),
-        takeaway=study_takeaway(study, words),
+        takeaway=takeaway(study, words),
         figure=trials_figure(history, words, by=by, exact=exact_of(study)),
         table=tables.trials(history, by, words),
     )
@@ -49,7 +49,7 @@ def exact_of(study: Mapping[str, Any]) -> float | None:
     return float(best[-1] / (1 + study["regret"]))
 
 
-def study_takeaway(study: Mapping[str, Any], words: Words) -> str:
+def takeaway(study: Mapping[str, Any], words: Words) -> str:
     """Trials, those that broke a limit, and the regret."""
     counts = {"count": show_whole(study["trials"]), "broken": show_whole(study["infeasible"])}
     parts = [words("search.trials_takeaway", **counts)]

@@ -1,0 +1,89 @@
+"""The Search page in a real browser: the numbers of the command line, and the way to Plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner.quantities import show_duration
+from tests.browser.waiting import settle, wait_for
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "llama-3-8b.yaml"
+
+
+def figure(page: Any, name: str) -> str:
+    """The value of a headline card, "" while there is none."""
+    script = "return document.querySelector(arguments[0])?.textContent ?? ''"
+    return str(page.execute_script(script, f'[data-figure="{name}"] [data-value]'))
+
+
+def press(page: Any, key: str) -> None:
+    """Press the button of a key once the page has settled."""
+    settle(page)
+    selector = f".st-key-{key} button:not([disabled])"
+    wait_for(lambda: page.find_elements("css selector", selector), key)[0].click()
+
+
+def searched(page: Any, app_url: str, params: str = "") -> None:
+    """Open the page and search; another test's answer to the same question is as good."""
+    page.get(f"{app_url}/search{params}")
+    start = ".st-key-search_start button"
+    wait_for(lambda: page.find_elements("css selector", start), "the form")
+    settle(page)
+    if not figure(page, "best_step"):
+        press(page, "search_start")
+    wait_for(lambda: figure(page, "best_step"), "the answer")
+    settle(page)
+
+
+def test_a_search_says_what_the_command_says_and_its_best_opens_in_plan(
+    open_browser: Callable[..., Any], app_url: str, forerun: Callable[..., Any]
+) -> None:
+    answer = forerun("search", EXAMPLE, "--json").json
+    page = open_browser()
+    searched(page, app_url)
+    assert figure(page, "best_step") == show_duration(answer["best"]["step"]["seconds"])
+    press(page, "to_plan")
+    took = show_duration(answer["best"]["run"]["seconds"])
+    wait_for(lambda: figure(page, "time") == took, "the plan of the best")
+    precision = answer["best"]["chosen"]["precision"]
+    assert f"precision={precision}" in page.current_url
+    assert "/search" not in page.current_url
+
+
+def test_a_click_on_a_point_opens_it_and_the_way_back_keeps_the_answer(
+    open_browser: Callable[..., Any], app_url: str
+) -> None:
+    from selenium.webdriver import ActionChains
+
+    page = open_browser()
+    searched(page, app_url)
+    marks = ".st-key-chart_points .scatterlayer .points path.point"
+    point = wait_for(lambda: page.find_elements("css selector", marks), "the points")[0]
+    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", point)
+    settle(page)
+    ActionChains(page).move_to_element(point).pause(0.3).click().perform()
+    wait_for(lambda: figure(page, "time"), "the plan of the point")
+    settle(page)
+    assert "/search" not in page.current_url
+    page.back()
+    wait_for(lambda: figure(page, "best_step"), "the answer, still there")
+    settle(page)
+    assert "/search" in page.current_url
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_page_is_readable_on_a_telephone(
+    open_browser: Callable[..., Any], app_url: str, dark: bool
+) -> None:
+    phone = open_browser(width=390, dark=dark)
+    searched(phone, app_url)
+    drawn = ".st-key-chart_points .js-plotly-plot"
+    wait_for(lambda: phone.find_elements("css selector", drawn), "the figure")
+    assert phone.execute_script("return document.documentElement.scrollWidth") <= 390
+    cut = """return [...document.querySelectorAll('.fr-v, .fr-i')]
+        .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"""
+    assert phone.execute_script(cut) == []
