@@ -12,22 +12,33 @@ from typing import Any
 
 from planner.engine.choices import SCHEDULES, TASKS
 from planner.scaling.marginal import THRESHOLD
+from planner.search.points import OBJECTIVES
 from ui.link import LONGEST_VALUE
 
 BUDGETS = ("usd", "days", "flops")
 ON = "1"  # a switch that is on, in an address
+Value = str | bool | list[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageField:
-    """One control of a page: a text, a word of a list, or a switch."""
+    """One control of a page: a text, a word of a list, several words of one, or a switch."""
 
     key: str  # of the widget and of the address
     default: str | bool = ""
     choices: Callable[[], tuple[str, ...]] = tuple  # a closed list; empty: free text
+    many: bool = False  # several of the choices, none by default
 
-    def read(self, text: str) -> str | bool | None:
+    @property
+    def usual(self) -> Value:
+        """The value of a session that says nothing."""
+        return [] if self.many else self.default
+
+    def read(self, text: str) -> Value | None:
         """The value that an address states; None where it is not understood."""
+        if self.many:
+            words = list(dict.fromkeys(filter(None, text.split(","))))
+            return words if set(words) <= set(self.choices()) else None
         if isinstance(self.default, bool):
             return text == ON if text in (ON, "0") else None
         known = self.choices()
@@ -35,9 +46,9 @@ class PageField:
 
     def written(self, value: Any) -> str | None:
         """What an address says; None for the usual value and for one that no address can say."""
-        if value is None or value == self.default:
+        if value is None or value == self.usual:
             return None
-        text = ON if value is True else str(value)
+        text = ",".join(value) if self.many else ON if value is True else str(value)
         return text if self.read(text) == value else None
 
 
@@ -90,17 +101,59 @@ _STOP = (
     PageField(key="stop_direction", choices=_directions),
     PageField(key="stop_task", default=TASKS[0], choices=lambda: TASKS),
 )
-FIELDS: dict[str, tuple[PageField, ...]] = {"scaling": _SCALING, "stop": _STOP}
+
+
+def _axes() -> tuple[str, ...]:
+    from planner.search.axes import AXES
+
+    return tuple(AXES)
+
+
+def _tried(name: str) -> Callable[[], tuple[str, ...]]:
+    """The words that may be tried of an axis."""
+
+    def words() -> tuple[str, ...]:
+        import hardware_db
+        from planner.search.axes import AXES
+
+        if name == "sku":
+            return tuple(part.sku_id for part in hardware_db.accelerators())
+        return AXES[name].words
+
+    return words
+
+
+SEARCH_MODES = ("exact", "trials")
+SEARCH_WORDS = (  # axes of which words are chosen
+    *("precision", "recompute", "sharding", "compile", "attention", "loss", "price", "sku"),
+)
+SEARCH_NUMBERS = (  # axes of which numbers or bounds are typed
+    *("count", "tp", "pp", "cp", "ep", "micro_batch", "power_limit"),
+)
+_SEARCH_TEXTS = ("weights", "trials", "seed", "study", "most_devices", "expert")
+_SEARCH = (
+    PageField(key="search_by", default=OBJECTIVES[0], choices=lambda: OBJECTIVES),
+    PageField(key="search_mode", default=SEARCH_MODES[0], choices=lambda: SEARCH_MODES),
+    *_texts(*(f"search_{name}" for name in (*_SEARCH_TEXTS, *SEARCH_NUMBERS))),
+    PageField(key="search_keep", many=True, choices=_axes),
+    *(PageField(key=f"search_{name}", many=True, choices=_tried(name)) for name in SEARCH_WORDS),
+    PageField(key="search_free_batch", default=False),
+)
+FIELDS: dict[str, tuple[PageField, ...]] = {
+    "scaling": _SCALING,
+    "search": _SEARCH,
+    "stop": _STOP,
+}
 BY_KEY = {field.key: field for page in FIELDS.values() for field in page}
 
 
-def read(params: Mapping[str, str]) -> tuple[dict[str, str | bool], list[tuple[str, str]]]:
+def read(params: Mapping[str, str]) -> tuple[dict[str, Value], list[tuple[str, str]]]:
     """The controls that an address states, and what in it is not understood (key, value).
 
     >>> read({"scaling_usd": "50k", "scaling_repeats": "1", "stop_unit": "fortnight"})
     ({'scaling_usd': '50k', 'scaling_repeats': True}, [('stop_unit', 'fortnight')])
     """
-    values: dict[str, str | bool] = {}
+    values: dict[str, Value] = {}
     wrong = []
     for key, text in params.items():
         if key not in BY_KEY:
@@ -123,17 +176,17 @@ def written(page: str, state: Mapping[str, Any]) -> dict[str, str]:
     return {key: text for key, text in said.items() if text is not None}
 
 
-def restored(state: MutableMapping[str, Any], found: Mapping[str, str | bool]) -> None:
+def restored(state: MutableMapping[str, Any], found: Mapping[str, Value]) -> None:
     """Put the controls of an address into a session; a page of it that says nothing is as usual."""
     for key, field in BY_KEY.items():
         if key in found:
             state[key] = found[key]
         elif key in state:
-            state[key] = field.default
+            state[key] = field.usual
 
 
 def begin(page: str, state: MutableMapping[str, Any], **usual: str) -> None:
     """The usual value of every control that has none yet, `usual` before the general one."""
     for field in FIELDS[page]:
         if field.key not in state:
-            state[field.key] = usual.get(field.key, field.default)
+            state[field.key] = usual.get(field.key, field.usual)

@@ -12,12 +12,12 @@ from planner.quantities import show_energy, show_usd
 from planner.run import Run
 from planner.search.axes import AXES
 from planner.search.points import OBJECTIVES
-from ui import search_words
+from ui import page_fields, search_words
 from ui.options import accelerator_label
-from ui.search_words import CHOSEN, TYPED, USUAL_TRIALS, Form, Wanted
+from ui.page_fields import SEARCH_MODES, SEARCH_NUMBERS, SEARCH_WORDS
+from ui.search_words import USUAL_TRIALS, Form, Wanted
 from ui.text import Words
 
-MODES = ("exact", "trials")
 _EXAMPLES = {
     "count": "8,16,32",
     "tp": "1..8",
@@ -40,6 +40,7 @@ class Controls:
 
     def draw(self, run: Run) -> Wanted | None:
         """What the form asks; None where a field is wrong, which is said beside it."""
+        page_fields.begin("search", st.session_state)
         with st.container(border=True, key="search_form", gap="small"):
             by, weights = self._aim()
             trials, seed, study = self._trials()
@@ -82,7 +83,7 @@ class Controls:
         with aim:
             self._segments("by", OBJECTIVES)
         with mode:
-            self._segments("mode", MODES)
+            self._segments("mode", SEARCH_MODES)
         by = str(st.session_state["search_by"])
         return by, self._text("weights", "time=1,cost=1") if by == "value" else ""
 
@@ -91,7 +92,6 @@ class Controls:
             self.words(f"search.{name}"),
             list(options),
             key=f"search_{name}",
-            default=options[0],
             format_func=lambda word: self.words(f"search.{name}_{word}"),
             required=True,
             persist_state="session",
@@ -123,16 +123,16 @@ class Controls:
         st.caption(self.words("search.values_help"))
         chosen: dict[str, tuple[str, ...]] = {}
         columns = st.columns(2, gap="small")
-        for index, name in enumerate(CHOSEN):
+        for index, name in enumerate(SEARCH_WORDS):
             with columns[index % 2]:
                 chosen[name] = self._pick(name)
         typed: dict[str, str] = {}
         columns = st.columns(4, gap="small")
-        for index, name in enumerate(TYPED):
+        for index, name in enumerate(SEARCH_NUMBERS):
             with columns[index % 4]:
                 label = axis_name(name, self.words)
                 typed[name] = self._text(name, _EXAMPLES[name], label=label)
-        with columns[len(TYPED) % 4]:
+        with columns[len(SEARCH_NUMBERS) % 4]:
             most = self._text("most_devices", _EXAMPLES["most_devices"])
         free = st.toggle(
             self.words("search.free_batch"),

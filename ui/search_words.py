@@ -18,9 +18,8 @@ from planner.quantities import COUNT, read_whole
 from planner.search.learned import Trials
 from planner.search.points import OBJECTIVES, Aim
 from planner.search.restrictions import Restrictions
+from ui.page_fields import SEARCH_NUMBERS, SEARCH_WORDS
 
-CHOSEN = ("precision", "recompute", "sharding", "compile", "attention", "loss", "price", "sku")
-TYPED = ("count", "tp", "pp", "cp", "ep", "micro_batch", "power_limit")  # 1,2,4 or 1..8
 FREE_BATCH = "global_batch=1.."
 USUAL_TRIALS, MOST_TRIALS = "200", 5000
 LONGEST_NAME = 80  # characters of a study's name
@@ -34,8 +33,8 @@ class Form:
     by: str = "time"
     weights: str = ""  # of by value
     keep: tuple[str, ...] = ()  # axes that stay as the run says
-    chosen: Mapping[str, tuple[str, ...]]  # words to try, by axis of CHOSEN
-    typed: Mapping[str, str]  # numbers to try or bounds, by axis of TYPED
+    chosen: Mapping[str, tuple[str, ...]]  # words to try, by axis
+    typed: Mapping[str, str]  # numbers to try (1,2,4) or bounds (1..8), by axis
     free_batch: bool = False
     most_devices: str = ""
     expert: str = ""  # flags, one or more a line
@@ -80,10 +79,10 @@ def flags_of(form: Form) -> list[str]:
         found += ["--weights", "".join(form.weights.split())]
     for name in form.keep:
         found += ["--fix", name]
-    for name in CHOSEN:
+    for name in SEARCH_WORDS:
         if form.chosen.get(name):
             found += ["--try", f"{name}={','.join(form.chosen[name])}"]
-    for name in TYPED:
+    for name in SEARCH_NUMBERS:
         found += words_of(name, form.typed.get(name, ""))
     if form.free_batch:
         found += ["--bound", FREE_BATCH]
@@ -133,7 +132,7 @@ def command(wanted: Wanted) -> str:
 
 def _alone(form: Form) -> dict[str, str]:
     """Mistakes that one field makes by itself."""
-    parts = {name: words_of(name, form.typed.get(name, "")) for name in TYPED}
+    parts = {name: words_of(name, form.typed.get(name, "")) for name in SEARCH_NUMBERS}
     parts |= {
         name: ["--try", f"{name}={','.join(words)}"] if words else []
         for name, words in form.chosen.items()

@@ -65,17 +65,23 @@ def limited() -> Found:
     return worker(question(RUN.changed({"budget.days": 4})))(lambda *_: None)
 
 
+def opened(**params: str) -> AppTest:
+    """The page as a link with these parameters opens it."""
+    page = AppTest.from_file(str(APP), default_timeout=60)
+    page.switch_page("ui/pages/search.py")
+    for key, value in {**PARAMS, "count": "8", **params}.items():
+        page.query_params[key] = value
+    page.run()
+    assert not page.exception
+    return page
+
+
 @pytest.fixture
 def page() -> Iterator[AppTest]:
     jobs.clear()
-    opened = AppTest.from_file(str(APP), default_timeout=60)
-    for key, value in {**PARAMS, "count": "8"}.items():
-        opened.query_params[key] = value
-    opened.run()
-    opened.switch_page("ui/pages/search.py").run()
-    assert not opened.exception
-    yield opened
-    assert not opened.exception
+    shown = opened(search_expert=QUICK)
+    yield shown
+    assert not shown.exception
 
 
 def html(page: AppTest) -> str:
@@ -97,7 +103,6 @@ def searched(page: AppTest) -> None:
 
 
 def test_the_page_shows_the_answer_of_the_search(page: AppTest) -> None:
-    page.text_area(key="search_expert").set_value(QUICK).run()
     searched(page)
     best = found().answer["best"]
     assert figure(page, "best_step") == show_duration(best["step"]["seconds"])
@@ -105,7 +110,6 @@ def test_the_page_shows_the_answer_of_the_search(page: AppTest) -> None:
 
 
 def test_the_best_opens_in_plan_with_the_time_that_was_found(page: AppTest) -> None:
-    page.text_area(key="search_expert").set_value(QUICK).run()
     searched(page)
     page.button(key="to_plan").click().run()
     assert figure(page, "time") == show_duration(found().answer["best"]["run"]["seconds"])
@@ -114,7 +118,6 @@ def test_the_best_opens_in_plan_with_the_time_that_was_found(page: AppTest) -> N
 
 
 def test_any_row_opens_in_plan_without_a_mouse(page: AppTest) -> None:
-    page.text_area(key="search_expert").set_value(QUICK).run()
     searched(page)
     row = found().points[1]
     page.selectbox(key="search_pick").set_value(1).run()
@@ -151,8 +154,27 @@ def test_a_cancelled_search_can_be_started_again(page: AppTest) -> None:
     assert page.button(key="search_start").label == WORDS("search.again")
 
 
+def test_a_link_reproduces_the_form_and_the_address_keeps_it() -> None:
+    link = {"search_by": "value", "search_weights": "time=1,cost=3", "search_keep": "loss,compile"}
+    link |= {"search_sku": "l4,a100-sxm4-80gb", "search_count": "4,8", "search_tp": "..4"}
+    link |= {"search_mode": "trials", "search_trials": "25", "search_free_batch": "1"}
+    page = opened(**link)
+    assert page.multiselect(key="search_sku").value == ["l4", "a100-sxm4-80gb"]
+    shown = page.code[0].value
+    assert "--by value --weights time=1,cost=3 --fix loss --fix compile" in shown
+    assert "--try sku=l4,a100-sxm4-80gb --try count=4,8 --bound tp=..4" in shown
+    assert "--bound global_batch=1.. --trials 25" in shown
+    said = {key: value for key, value in page.query_params.items() if key.startswith("search_")}
+    assert {key: "".join(value) for key, value in said.items()} == link
+
+
+def test_a_link_with_an_unknown_word_to_try_says_so() -> None:
+    page = opened(search_precision="bf16,fp1")
+    assert "search_precision = bf16,fp1" in page.warning[0].value
+    assert page.multiselect(key="search_precision").value == []
+
+
 def test_the_page_speaks_traditional_chinese(page: AppTest) -> None:
-    page.text_area(key="search_expert").set_value(QUICK).run()
     searched(page)
     page.segmented_control(key="lang").set_value("zh-Hant").run()
     assert figure(page, "search_verdict").startswith(("時間", "放得下"))
