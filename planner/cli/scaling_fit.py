@@ -27,6 +27,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "runs", metavar="RUNS.csv", help="columns params,tokens,loss (or flops for one of two)"
     )
     parser.add_argument(
+        "--columns",
+        metavar="NAME=COLUMN,..",
+        help="what the table calls them: params=N,loss=c4_loss",
+    )
+    parser.add_argument(
+        "--where", metavar="COLUMN=TEXT,..", help="only the rows of one family: dataset=c4"
+    )
+    parser.add_argument(
+        "--single-epoch",
+        action="store_true",
+        help="leave out runs that repeat their data (column unique_tokens)",
+    )
+    parser.add_argument(
         "--drop-largest", metavar="K", default="0", help="leave out the K largest losses (0)"
     )
     parser.add_argument(
@@ -42,7 +55,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    whole = runs_of(args.runs)
+    whole = runs_of(args.runs, _pairs("--columns", args.columns), _pairs("--where", args.where))
+    if args.single_epoch:
+        whole = whole.take(~whole.repeats)
     dropped = _whole_number("--drop-largest", args.drop_largest)
     runs = whole.without_largest_losses(dropped)
     forms = compare_forms(runs)
@@ -111,6 +126,12 @@ def _warnings(fit: Fit, found: Sequence[Outlier], forms: Sequence[HoldOut]) -> l
                 f"{best.form} predicts the largest runs better ({best.error:.2%} against "
                 f"{own.error:.2%}): --form {best.form}"
             )
+    repeating = int(fit.runs.repeats.sum())
+    if repeating:
+        warnings.append(
+            f"{repeating} of {len(fit.runs)} runs repeat their data, which this form does not know: "
+            "leave them out (--single-epoch) and ask muennighoff2023 about repeats"
+        )
     undertrained = int((fit.runs.tokens < fit.runs.params).sum())
     if undertrained:
         warnings.append(
@@ -118,6 +139,15 @@ def _warnings(fit: Fit, found: Sequence[Outlier], forms: Sequence[HoldOut]) -> l
             "hold; leave them out"
         )
     return warnings
+
+
+def _pairs(option: str, text: str | None) -> dict[str, str]:
+    """`a=b,c=d` as a mapping."""
+    pairs = [part.partition("=") for part in (text or "").split(",") if part.strip()]
+    for name, equals, value in pairs:
+        if not (name.strip() and equals and value.strip()):
+            raise PlannerError(option, text, "write NAME=COLUMN, several with commas between")
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def _forecast(args: argparse.Namespace, fitted: FittedLaw) -> dict[str, float] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
 from planner.cli.amounts import NUMBER, PARAMS, amount, tokens
@@ -78,9 +79,11 @@ def fitted_of(path: str) -> FittedLaw:
     return bootstrap(fit_runs(runs_of(path)), count=200)
 
 
-def runs_of(path: str) -> Runs:
-    """The runs of a CSV file."""
-    return read_runs(lines_of(path, "runs"))
+def runs_of(
+    path: str, columns: Mapping[str, str] | None = None, where: Mapping[str, str] | None = None
+) -> Runs:
+    """The runs of a CSV file, with columns called otherwise and rows left out as `read_runs`."""
+    return read_runs(lines_of(path, "runs"), columns=columns, where=where)
 
 
 def conditions_of(args: argparse.Namespace) -> dict[str, float]:

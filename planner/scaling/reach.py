@@ -55,11 +55,11 @@ class Reach:
                 "the compute is within it, so the interval of the loss is no wider for that: trust "
                 "it less than it says"
             )
-        return (
-            f"the loss is extrapolated over {self.decades:.2g} decades of compute, which widens "
-            f"its 80 % interval from ±{100 * self.interval_inside:.1f} % to "
-            f"±{100 * self.interval:.1f} %"
-        )
+        far = f"the loss is extrapolated over {self.decades:.2g} decades of compute"
+        before, after = (f"±{100 * each:.1f} %" for each in (self.interval_inside, self.interval))
+        if before == after:
+            return f"{far}, which widens its 80 % interval ({after}) by less than it shows"
+        return f"{far}, which widens its 80 % interval from {before} to {after}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain numbers: what is outside, by how much, and the interval with and without it."""

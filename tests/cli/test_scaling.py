@@ -213,3 +213,28 @@ def test_laws_lists_every_name_of_the_contract(forerun: Forerun) -> None:
     }
     assert "non-embedding" in forerun("scaling", "laws", "kaplan2020").out
     assert forerun("scaling", "laws", "nobody").status == 2
+
+
+def test_a_published_table_is_fitted_by_naming_its_columns(
+    forerun: Forerun, tmp_path: Path
+) -> None:
+    lines = ["family,size,data,c4,u"]
+    for params in (1e8, 3e8, 1e9):
+        for ratio in (5, 20, 80):
+            tokens = params * ratio
+            loss = 1.8 + 480 * params**-0.35 + 2085 * tokens**-0.366
+            lines.append(f"web,{params},{tokens},{loss},{tokens}")
+    lines += ["web,1e9,4e11,2.9,1e11", "books,1e9,2e10,broken,1e9"]
+    table = tmp_path / "table.csv"
+    table.write_text("\n".join(lines))
+    words = ("scaling", "fit", table, "--where", "family=web", "--bootstrap", 20, "--json")
+    named = ("--columns", "params=size,tokens=data,loss=c4")
+    whole = forerun(*words, *named).json
+    assert whole["n"] == 10
+    assert any("1 of 10 runs repeat their data" in text for text in whole["warnings"])
+    single = forerun(*words, *named, "--single-epoch").json
+    assert single["n"] == 9
+    assert single["constants"]["alpha"] == pytest.approx(0.35, abs=0.01)
+    refused = forerun("scaling", "fit", table, "--columns", "loss")
+    assert refused.status == 2
+    assert "write NAME=COLUMN" in refused.err

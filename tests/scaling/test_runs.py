@@ -53,3 +53,37 @@ def test_the_largest_losses_are_left_out() -> None:
     np.testing.assert_array_equal(runs.without_largest_losses(1).losses, [3.0, 2.0])
     with pytest.raises(PlannerError, match="drop-largest"):
         runs.without_largest_losses(3)
+
+
+FAMILIES = ["set,N,D,c4,u", "a,1e9,2e10,3.0,2e10", "a,1e9,8e10,2.8,2e10", "b,1e9,2e10,oops,2e10"]
+CALLED = {"loss": "c4"}
+
+
+def test_columns_called_otherwise_and_rows_of_one_family_are_read() -> None:
+    runs = read_runs(FAMILIES, columns=CALLED, where={"set": "a"})
+    np.testing.assert_array_equal(runs.losses, [3.0, 2.8])
+    with pytest.raises(PlannerError, match="line 4, loss"):
+        read_runs(FAMILIES, columns=CALLED)
+
+
+def test_runs_that_repeat_their_data_are_known() -> None:
+    runs = read_runs(FAMILIES, columns=CALLED, where={"set": "a"})
+    assert runs.repeats.tolist() == [False, True]
+    assert runs.take(~runs.repeats).losses.tolist() == [3.0]
+    assert not read_runs(["params,tokens,loss", "1e9,2e10,3"]).repeats.any()
+
+
+@pytest.mark.parametrize(
+    ("columns", "where", "words"),
+    [
+        ({"loss": "nope"}, {}, "no such column"),
+        ({"los": "c4"}, {}, "say what one of"),
+        (CALLED, {"set": "z"}, "no row is so"),
+        (CALLED, {"sort": "a"}, "no such column"),
+    ],
+)
+def test_a_table_that_cannot_be_read_so_is_refused(
+    columns: dict[str, str], where: dict[str, str], words: str
+) -> None:
+    with pytest.raises(PlannerError, match=words):
+        read_runs(FAMILIES, columns=columns, where=where)
