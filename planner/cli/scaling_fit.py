@@ -129,8 +129,8 @@ def _warnings(fit: Fit, found: Sequence[Outlier], forms: Sequence[HoldOut]) -> l
     repeating = int(fit.runs.repeats.sum())
     if repeating:
         warnings.append(
-            f"{repeating} of {len(fit.runs)} runs repeat their data, which this form does not know: "
-            "leave them out (--single-epoch) and ask muennighoff2023 about repeats"
+            f"{repeating} of {len(fit.runs)} runs repeat their data, which this form does not "
+            "know: leave them out (--single-epoch) and ask muennighoff2023 about repeats"
         )
     undertrained = int((fit.runs.tokens < fit.runs.params).sum())
     if undertrained:
