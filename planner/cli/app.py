@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import os
 import socket
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from planner.cli.output import print_json
 from planner.errors import PlannerError
@@ -16,6 +20,7 @@ from planner.errors import PlannerError
 HELP = "the application in a browser"
 
 _SCRIPT = Path(__file__).resolve().parents[2] / "app.py"
+FRAME = _SCRIPT.parent / "ui" / "streamlit.toml"  # beside the pages in a wheel too
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -59,17 +64,30 @@ def _refuse_taken(host: str, port: int) -> None:
 
 
 def _command(args: argparse.Namespace, port: int) -> list[str]:
-    options = {
-        "server.address": args.host,
-        "server.port": str(port),
-        "browser.gatherUsageStats": "false",
-        "server.showEmailPrompt": "false",
-    }
+    options = frame_options() | {"server.address": args.host, "server.port": str(port)}
     if args.no_browser or args.json:
         options["server.headless"] = "true"
     flags = [f"--{name}={value}" for name, value in options.items()]
     script = ["--", str(Path(args.run_file).resolve())] if args.run_file else []
     return [sys.executable, "-m", "streamlit", "run", str(_SCRIPT), *flags, *script]
+
+
+def frame_options() -> dict[str, str]:
+    """Streamlit's options of the application, by dotted name, as its flags take them.
+
+    >>> frame_options()["theme.dark.backgroundColor"]
+    '#12161c'
+    """
+    return dict(_flat(tomllib.loads(FRAME.read_text(encoding="utf-8")), ()))
+
+
+def _flat(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for name, value in table.items():
+        here = (*path, name)
+        if isinstance(value, Mapping):
+            yield from _flat(value, here)
+        else:
+            yield ".".join(here), value if isinstance(value, str) else json.dumps(value)
 
 
 def _replace_process(command: list[str]) -> int:
