@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from ui.charts.style import TOOLBAR
+from ui.charts.style import FIGURE_FORMATS, toolbar
 from ui.table import Table, to_csv, to_html
 from ui.text import Words
+
+FIGURE_FORMAT = "figure_format"  # key of the widget that says how figures are saved
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -47,10 +49,8 @@ def section(
 
 def chart(name: str, figure: Figure, *, alt: str) -> None:
     """A figure with a text for those who do not see it."""
-    saved = TOOLBAR["toImageButtonOptions"] | {"filename": f"forerun-{name}"}
-    st.plotly_chart(
-        figure, key=f"chart_{name}", config=TOOLBAR | {"toImageButtonOptions": saved}, alt=alt
-    )
+    saved_as = st.session_state.get(FIGURE_FORMAT) or FIGURE_FORMATS[0]
+    st.plotly_chart(figure, key=f"chart_{name}", config=toolbar(name, saved_as), alt=alt)
 
 
 def _table(name: str, words: Words, table: Table, title: str) -> None:

@@ -9,8 +9,10 @@ from typing import Any
 import streamlit as st
 
 from ui import state
+from ui.charts.style import FIGURE_FORMATS
 from ui.fields import BY_KEY
 from ui.options import accelerator_label, accelerator_line, networks_of, regions_of
+from ui.show import FIGURE_FORMAT
 from ui.text import LANGUAGES, Words
 
 
@@ -223,6 +225,16 @@ class Sidebar:
                 list(LANGUAGES),
                 key="lang",
                 format_func=LANGUAGES.__getitem__,
+                required=True,
+                persist_state="session",
+            )
+            st.segmented_control(
+                self.words("app.figure_format"),
+                list(FIGURE_FORMATS),
+                key=FIGURE_FORMAT,
+                default=FIGURE_FORMATS[0],
+                format_func=str.upper,
+                help=self.words("app.figure_format_help"),
                 required=True,
                 persist_state="session",
             )

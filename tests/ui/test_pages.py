@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -187,3 +188,16 @@ def test_a_run_file_is_opened_and_a_wrong_one_is_refused_beside_it() -> None:
     page.file_uploader(key="_run_file").set_value(wrong).run()
     assert not page.exception
     assert "tags are not read" in html(page)
+
+
+def test_figures_save_as_png_or_as_svg() -> None:
+    page = opened()
+
+    def saved() -> set[str]:
+        configs = [json.loads(each.proto.config) for each in page.get("plotly_chart")]
+        return {config["toImageButtonOptions"]["format"] for config in configs}
+
+    assert saved() == {"png"}
+    page.session_state["figure_format"] = "svg"
+    page.run()
+    assert saved() == {"svg"}

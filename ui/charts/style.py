@@ -68,8 +68,20 @@ _SPARE = ("#3aa5b8", "#b55a86", "#5fae93", "#b8812e", "#6f7fc4")
 TOOLBAR: dict[str, Any] = {
     "displaylogo": False,
     "modeBarButtons": [["toImage"]],
-    "toImageButtonOptions": {"format": "png", "scale": 2},
 }
+FIGURE_FORMATS = ("png", "svg")  # that the camera of a figure saves
+_SCALE = {"png": 2, "svg": 1}  # a vector needs no more dots
+
+
+def toolbar(name: str, saved_as: str) -> dict[str, Any]:
+    """A figure's toolbar: its camera saves `forerun-NAME` in one of `FIGURE_FORMATS`.
+
+    >>> toolbar("step", "svg")["toImageButtonOptions"]
+    {'format': 'svg', 'scale': 1, 'filename': 'forerun-step'}
+    """
+    assert saved_as in FIGURE_FORMATS, saved_as
+    saved = {"format": saved_as, "scale": _SCALE[saved_as], "filename": f"forerun-{name}"}
+    return TOOLBAR | {"toImageButtonOptions": saved}
 
 
 def colour(name: str) -> str:
