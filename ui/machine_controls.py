@@ -113,16 +113,18 @@ def _limits(found: Mapping[str, Any], words: Words) -> tuple[int | None, float |
 
 
 def _begin(bench: Bench, name: str, label: str, asked: dict[str, Any]) -> None:
-    path = new_path(profile_store.folder(), name=name, label=label, preset=asked["preset"])
+    try:
+        folder = profile_store.make_folder()
+    except PlannerError as error:
+        st.session_state[_REFUSED] = str(error)
+        return
+    path = new_path(folder, name=name, label=label, preset=asked["preset"])
     _launch(bench, Measurement(device=label, path=path, **asked))
 
 
 def _launch(bench: Bench, asked: Measurement) -> None:
-    try:
-        if bench.start(asked):
-            st.session_state[_WATCHED] = str(asked.path)
-    except PlannerError as error:
-        st.session_state[_REFUSED] = str(error)
+    if bench.start(asked):
+        st.session_state[_WATCHED] = str(asked.path)
 
 
 def _watch(bench: Bench, words: Words) -> None:
@@ -183,12 +185,11 @@ def fresh(bench: Bench) -> Path | None:
 
 
 def resume(bench: Bench, shown: Known, words: Words) -> None:
-    """Say that a profile is unfinished, and continue it where this machine can."""
+    """Continue an unfinished profile where this machine can."""
     if shown.profile.complete:
         return
     running = bench.latest is not None and bench.latest.running
     asked = continued(shown.profile, shown.path) if shown.path is not None else None
-    st.info(words("machine.unfinished"), icon=":material/hourglass_bottom:")
     if shown.origin == "stored" and asked is not None and not running:
         st.button(
             words("machine.continue"),

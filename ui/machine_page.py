@@ -13,7 +13,7 @@ from planner.quantities import show_duration, show_flops, show_percent, show_rat
 from profiles.result import Profile
 from ui import machine_controls as controls
 from ui import machine_facts as facts
-from ui import machine_findings, profile_choice, profile_compare
+from ui import machine_findings, profile_choice, profile_compare, profile_plan
 from ui import machine_tables as tables
 from ui.charts.profile_ratio import ratio_figure
 from ui.charts.roofline import roofline_figure
@@ -56,7 +56,11 @@ def shown(known: Known, words: Words) -> None:
     profile = known.profile
     found, errors = roofline_of(profile), left_out_errors(known)
     st.subheader(profile_choice.label(known, words), anchor="profile")
-    controls.resume(bench(), known, words)
+    if not profile.complete:
+        st.info(words("machine.unfinished"), icon=":material/hourglass_bottom:")
+    with st.container(horizontal=True, gap="small"):
+        profile_plan.draw(known, words)
+        controls.resume(bench(), known, words)
     body = "".join(map(card_html, headline(profile, found, errors, words)))
     st.html(f'<section class="fr-hero fr-four fr-rates">{body}</section>')
     doubts = machine_findings.doubts(profile, words)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import profiles
-from planner.errors import PlannerError
 from profiles.errors import ProfileError
 from profiles.file import read_profile, samples_path
 from profiles.result import Profile
@@ -77,11 +76,10 @@ class Bench:
         return self._latest
 
     def start(self, asked: Measurement) -> bool:
-        """Begin; False where one is under way. Raises PlannerError where nothing can be kept."""
+        """Begin; False where one is under way."""
         with self._lock:
             if self._latest is not None and self._latest.running:
                 return False
-            _make(asked.path.parent)
             child = Child(asked.command, folder=_FOLDER)
             job = Job(lambda report: _kept(asked, child, report))
             self._latest = Run(asked=asked, child=child, job=job)
@@ -105,14 +103,6 @@ class Bench:
         """Let the next `description` ask again."""
         with self._lock:
             self._description = None
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        remedy = f"cannot be made: {error.strerror}; name another place with XDG_DATA_HOME"
-        raise PlannerError("folder of profiles", str(folder), remedy) from error
 
 
 def _devices(text: str) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +16,7 @@ from planner.profile_device.reader import recorded_of
 from planner.store.place import data_folder
 from profiles.check import profile_of
 from profiles.errors import ProfileError
-from profiles.file import read_profile
+from profiles.file import read_profile, write_profile
 from profiles.result import Profile
 
 MOST_MEGABYTES = 8  # of an upload: a full profile takes a few hundred kilobytes
@@ -78,6 +79,45 @@ def _each(place: Path, origin: str) -> Iterable[Known]:
 @lru_cache(maxsize=2 * MOST_LISTED)
 def _profile(path: Path, version: tuple[int, int]) -> Profile:
     return read_profile(path)
+
+
+def holds(path: str) -> bool:
+    """Whether a path is one of the profiles that the application offers: no other file of the
+    server can be named by a link."""
+    try:
+        found = Path(path).resolve()
+        places = (folder().resolve(), shipped_folder().resolve())
+        inside = any(found.is_relative_to(place) for place in places)
+        return inside and found.suffix == ".json" and found.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def keep(upload: Known) -> Path:
+    """Write an upload among the profiles measured here. Raises PlannerError where that fails."""
+    place = make_folder()
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(upload.key.partition(":")[2]).stem).strip("-")
+    path = place / f"{name or 'profile'}.json"
+    for turn in range(2, MOST_LISTED):
+        if not path.exists():
+            break
+        path = place / f"{name or 'profile'}-{turn}.json"
+    try:
+        write_profile(path, upload.profile)
+    except ProfileError as error:
+        raise PlannerError(error.field, error.value, error.remedy) from None
+    return path
+
+
+def make_folder() -> Path:
+    """The folder of profiles, made where it is missing. Raises PlannerError where it cannot be."""
+    place = folder()
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        remedy = f"cannot be made: {error.strerror}; name another place with XDG_DATA_HOME"
+        raise PlannerError("folder of profiles", str(place), remedy) from error
+    return place
 
 
 @lru_cache(maxsize=16)

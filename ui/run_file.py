@@ -13,6 +13,7 @@ from planner.errors import PlannerError
 from planner.run import Run
 from planner.run.mapping import mapping_from_yaml, overlay
 from planner.run.values import is_auto, pairs
+from ui import profile_store
 from ui.fields import AMOUNTS, BY_RUN_KEY, DEFAULTS, active_fields
 
 MODEL_NAMES = {"config": "config.json", "dimensions": "typed"}  # a run file names no other
@@ -103,7 +104,8 @@ def mapping_of(values: Mapping[str, str]) -> dict[str, Any]:
 
 
 def extra_of(text: str) -> dict[str, str]:
-    """Lines of `section.key: value`. Files on the server are taken only from its own run file."""
+    """Lines of `section.key: value`. Files on the server are taken only from its own run file, or
+    from the profiles that the page This machine offers."""
     found = {}
     for line in filter(None, map(str.strip, text.splitlines())):
         name, *rest = re.split(r"[:=]", line, maxsplit=1)
@@ -111,6 +113,8 @@ def extra_of(text: str) -> dict[str, str]:
             raise PlannerError("extra", line, "write one section.key: value a line")
         found[name.strip()] = rest[0].strip()
     for name in _ON_DISK:
+        if name == "hardware.profile" and profile_store.holds(found.get(name, "")):
+            continue
         if name in found and found[name] != extra_of_start().get(name):
             remedy = "a file of the server: give it in the RUN.yaml of `forerun app RUN.yaml`"
             raise PlannerError("extra", f"{name}: {found[name]}", remedy)

@@ -14,21 +14,25 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner.quantities import show_flops, show_rate
+from planner.planning.plan import plan
+from planner.quantities import show_duration, show_flops, show_rate
+from planner.run import Run
 from profiles.file import read_profile, write_profile
 from profiles.result import Profile
 from tests.conftest import PROJECT
 from ui import machine_page, measuring, profile_store
 from ui.child import Child, ChildError
-from ui.measuring import Bench, Measurement, Run, continued
+from ui.measuring import Bench, Measurement, continued
+from ui.measuring import Run as Measured
 from ui.roofline import roofline_of
+from ui.run_file import extra_of
 
 APP = PROJECT / "app.py"
 ENOUGH = 14  # kernels: a launch, copies, cubes in FP64 and FP32
 
 
 @pytest.fixture(scope="module")
-def stopped(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     """A real measurement of this machine that was stopped once it had products in FP32."""
     path = tmp_path_factory.mktemp("profile") / "small.json"
     started = Bench()
@@ -43,7 +47,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.fixture(scope="module")
-def real(stopped: Run) -> Path:
+def real(stopped: Measured) -> Path:
     """The small profile that it left."""
     return stopped.asked.path
 
@@ -141,7 +145,7 @@ def test_a_measurement_started_on_the_page_is_kept_and_shown(
 
 
 def test_a_stopped_measurement_keeps_its_kernels_and_is_continued(
-    stopped: Run, stored: Path, bench: Bench
+    stopped: Measured, stored: Path, bench: Bench
 ) -> None:
     assert stopped.cancelled
     before = read_profile(stored)
@@ -166,7 +170,7 @@ def test_what_the_profiler_refuses_is_one_line(bench: Bench, folder: Path) -> No
     bench.latest.job.join(60)
     assert isinstance(bench.latest.job.error, ChildError)
     assert str(bench.latest.job.error).startswith("profiles: --limit: '1e+09': write seconds")
-    assert list(folder.iterdir()) == []
+    assert not folder.exists()
 
 
 def test_a_process_that_does_not_end_when_asked_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,6 +264,56 @@ def test_an_uploaded_profile_is_shown_and_stays_in_the_session(
 
 def upload(page: AppTest, name: str, content: bytes) -> None:
     page.file_uploader(key="machine_upload").set_value([(name, content, "text/json")]).run()
+
+
+def test_an_upload_that_is_kept_can_be_planned_with(
+    page: AppTest, real: Path, folder: Path
+) -> None:
+    upload(page, "box.json", enough(read_profile(real)))
+    page.button(key="machine_keep").click().run()
+    assert read_profile(folder / "box.json") == profile_store.known()[0].profile
+    page.selectbox(key="model").set_value("gpt2-124m")
+    page.selectbox(key="precision").set_value("fp32").run()
+    page.button(key="machine_plan").click().run()
+    run = Run.from_mapping(
+        {
+            "model": "gpt2-124m",
+            "data": {"tokens": page.session_state["tokens"], "seq_len": 8192},
+            "hardware": {"profile": str(folder / "box.json"), "count": 1},
+            "training": {"precision": "fp32", "stack": page.session_state["stack"] or None},
+        }
+    )
+    assert read_profile(folder / "box.json").device["name"] in html(page)
+    assert figure(page, "time") == show_duration(plan(run).run.seconds)
+
+
+def enough(profile: Profile) -> bytes:
+    """The profile with its FP32 cubes at sizes between too, as a longer measurement has them."""
+    cubes = [each for each in profile.results if each.kernel == "gemm" and each.format == "fp32"]
+    more = [
+        dataclasses.replace(
+            each,
+            shape={**each.shape, "n": 2 * int(each.shape["n"])},
+            flops=2 * each.flops,
+            bytes=2 * each.bytes,
+            median_s=2 * (each.median_s or 1.0),
+        )
+        for each in cubes
+    ]
+    grown = dataclasses.replace(profile, results=(*profile.results, *more))
+    return json.dumps(dataclasses.asdict(grown)).encode()
+
+
+def test_a_link_names_no_file_of_the_server_but_the_profiles_offered(stored: Path) -> None:
+    from planner.errors import PlannerError
+
+    assert extra_of(f"hardware.profile: {stored}") == {"hardware.profile": str(stored)}
+    outside = stored.parent.parent / "other.json"
+    outside.write_text("{}")
+    (stored.parent / "link.json").symlink_to(outside)
+    for path in (outside, stored.parent / ".." / "other.json", stored.parent / "link.json"):
+        with pytest.raises(PlannerError, match="a file of the server"):
+            extra_of(f"hardware.profile: {path}")
 
 
 @pytest.mark.parametrize(
