@@ -122,7 +122,7 @@ def wait(look: Callable[[], object], seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
-def test_a_measurement_started_on_the_page_is_kept_and_shown(
+def test_a_measurement_outlives_leaving_the_page_and_is_kept_and_shown(
     page: AppTest, bench: Bench, folder: Path
 ) -> None:
     page.number_input(key="machine_threads").set_value(1)
@@ -132,8 +132,9 @@ def test_a_measurement_started_on_the_page_is_kept_and_shown(
     assert "machine_cancel" in buttons(page)
     run = bench.latest
     assert run is not None
+    page.switch_page("ui/pages/stop.py").run()
     run.job.join(60)
-    page.run()
+    page.switch_page("ui/pages/machine.py").run()
     assert run.job.state == "done"
     profile = read_profile(run.asked.path)
     assert run.asked.path.parent == folder
