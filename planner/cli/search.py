@@ -8,10 +8,12 @@ from typing import Any
 
 from planner.cli.output import note, print_json
 from planner.cli.progress import progress
+from planner.cli.search_export import Wanted, add_export, exported, to_json, wanted
 from planner.cli.search_options import add_aim, add_restrictions, restrictions_of, weights_of
 from planner.errors import PlannerError
 from planner.quantities import COUNT, read_whole
-from planner.run import add_run_flags, run_from_args
+from planner.run import Run, add_run_flags, run_from_args
+from planner.search.answer import Answer
 from planner.search.learned import Trials
 from planner.search.points import Aim
 from planner.search.restrictions import Restrictions
@@ -49,6 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device", metavar="NAME", help="of --measure: cpu or cuda:0")
     parser.add_argument("--save", metavar="FILE", help="write the best as a run file")
+    add_export(parser)
     add_run_flags(parser)
 
 
@@ -56,20 +59,31 @@ def run(args: argparse.Namespace) -> int:
     limits = _limits(args)
     aim = _aim(args)
     trials = _trials(args)
+    which = wanted(args)
     if args.measure:
         return _measured(args, limits, trials)
-    found = space(run_from_args(args), limits)
+    found = _space(run_from_args(args), limits, which)
     if args.worker:
         return _worker(args, found, aim, trials)
-    answer = _exhaustive(found, aim, trials)
+    exact, answer = _exhaustive(found, aim, trials)
     _save(args.save, answer)
+    made = None if which is None else exported(exact, which)
+    if which is not None and made is not None and (which.path or not args.json):
+        which.write(made)
     if args.json:
-        print_json(answer)
-    else:
+        print_json(answer if which is None else answer | {"export": to_json(made)})
+    elif which is None or made is None or which.path:
         from planner.cli.search_text import show
 
         show(answer)
     return 0
+
+
+def _space(run: Run, limits: Restrictions, which: Wanted | None) -> Space:
+    """What is searched: for an export, what its target can run."""
+    if which is None:
+        return space(run, limits)
+    return space(which.planned(run), which.narrowed(limits))
 
 
 def _limits(args: argparse.Namespace) -> Restrictions:
@@ -99,19 +113,19 @@ def _trials(args: argparse.Namespace) -> Trials | None:
     )
 
 
-def _exhaustive(found: Space, aim: Aim, trials: Trials | None) -> dict[str, Any]:
-    """The exact answer, and what trials found where they are asked for."""
+def _exhaustive(found: Space, aim: Aim, trials: Trials | None) -> tuple[Answer, dict[str, Any]]:
+    """The exact answer, and as plain values with what trials found where they are asked for."""
     from planner.search.exhaustive import searched
 
     with progress("candidates", found.size) as bar:
         exact = searched(found, aim, progress=bar.advance)
     answer = exact.to_json()
     if trials is None or not exact.scan.complete:
-        return answer | {"study": None}
+        return exact, answer | {"study": None}
     from planner.search.learned import learned
 
     with progress("trials", trials.number) as bar:
-        return answer | {"study": learned(exact, trials, progress=bar.advance)}
+        return exact, answer | {"study": learned(exact, trials, progress=bar.advance)}
 
 
 def _measured(args: argparse.Namespace, limits: Restrictions, trials: Trials | None) -> int:

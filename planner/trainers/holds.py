@@ -1,0 +1,191 @@
+"""What each trainer's config can hold, as one table: words by axis, and degrees that must stay 1.
+
+A search for a target looks only at what it holds (`narrowed`); a plan that the target cannot hold
+is refused with the field, the value, what would do, and who can (`check`). Rules over two axes
+stand in the target's own module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from planner.engine import choices
+from planner.errors import PlannerError
+
+if TYPE_CHECKING:
+    from planner.search.restrictions import Restrictions
+    from planner.trainers.job import Job
+
+_TORCH_ADAM = ("adamw", "adamw-foreach", "adamw-fused")
+_HF_OPTIMIZERS = (*_TORCH_ADAM, "adamw8bit", "adafactor", "lion", "sgd")
+_ALL_OPTIMIZERS = tuple(word for word in choices.OPTIMIZERS if word != "none")
+_ZERO = ("none", "zero1", "zero2", "zero3")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holds:
+    """The words of `engine.choices` that a config can hold, and the degrees above 1 that it can."""
+
+    task: tuple[str, ...] = choices.TASKS
+    precision: tuple[str, ...] = choices.PRECISIONS
+    sharding: tuple[str, ...] = tuple(w for w in choices.SHARDINGS if w != "layer-split")
+    recompute: tuple[str, ...] = choices.RECOMPUTES
+    offload: tuple[str, ...] = choices.OFFLOADS
+    optimizer: tuple[str, ...] = _ALL_OPTIMIZERS
+    attention: tuple[str, ...] = choices.ATTENTIONS
+    loss: tuple[str, ...] = choices.LOSSES
+    compile: tuple[str, ...] = choices.COMPILES
+    degrees: tuple[str, ...] = ("tp", "pp", "cp", "ep", "interleave")
+
+
+HOLDS: dict[str, Holds] = {
+    "torchtitan": Holds(
+        task=("pretrain", "full-ft", "lora"),
+        precision=("fp32", "tf32", "bf16", "pure-bf16", "fp8", "nvfp4"),
+        sharding=("none", "zero2", "zero3", "hsdp"),
+        offload=("none", "params+optimizer"),
+        optimizer=_TORCH_ADAM,
+        attention=("flash",),
+        loss=("eager", "chunked", "vocab-parallel"),
+        compile=("none", "regional"),
+    ),
+    "megatron": Holds(
+        task=("pretrain", "full-ft"),
+        precision=("fp32", "fp16", "bf16", "fp8", "nvfp4"),
+        offload=("none", "optimizer"),
+        optimizer=("adamw", "adamw-fused", "sgd", "sgd-momentum"),
+        loss=("eager", "vocab-parallel", "fused"),
+        compile=("none",),
+    ),
+    "deepspeed": Holds(
+        precision=("fp32", "tf32", "fp16", "bf16", "pure-bf16"),
+        sharding=_ZERO,
+        degrees=("tp",),
+    ),
+    "accelerate": Holds(
+        precision=("fp32", "tf32", "fp16", "bf16", "pure-bf16", "fp8"),
+        degrees=("tp", "cp"),
+    ),
+    "hf-trainer": Holds(
+        precision=("fp32", "tf32", "fp16", "bf16", "pure-bf16"),
+        sharding=_ZERO,
+        recompute=("none", "full"),
+        optimizer=_HF_OPTIMIZERS,
+        loss=("eager", "fused"),
+        compile=("none", "full"),
+        degrees=(),
+    ),
+    "axolotl": Holds(
+        precision=("fp32", "tf32", "fp16", "bf16", "pure-bf16", "fp8"),
+        offload=("none", "params+optimizer"),
+        optimizer=(*_HF_OPTIMIZERS, "muon"),
+        loss=("eager", "fused", "chunked"),
+        compile=("none", "full"),
+        degrees=("tp", "cp"),
+    ),
+    "skypilot": Holds(optimizer=choices.OPTIMIZERS, sharding=choices.SHARDINGS),
+    "slurm": Holds(optimizer=choices.OPTIMIZERS, sharding=choices.SHARDINGS),
+}
+LAUNCHERS = ("skypilot", "slurm")  # they start a trainer and hold none of its settings
+WORDS = tuple(item.name for item in fields(Holds) if item.name != "degrees")
+DEGREES = Holds().degrees
+_IN_LAYOUT = ("sharding", *DEGREES)
+
+
+def check(name: str, job: Job) -> None:
+    """Refuse what the config of target `name` cannot hold. Raises PlannerError."""
+    holds = HOLDS[name]
+    if name not in LAUNCHERS:
+        _check_device(name, job)
+    for axis in WORDS:
+        word = getattr(job.made, axis)
+        if word not in getattr(holds, axis):
+            raise refusal(name, axis, word, instead=getattr(holds, axis))
+    for axis in DEGREES:
+        degree = getattr(job.made, axis)
+        if degree > 1 and axis not in holds.degrees:
+            raise refusal(name, axis, degree, instead=("1",))
+
+
+def _check_device(name: str, job: Job) -> None:
+    import hardware_db
+
+    if hardware_db.accelerator(job.made.sku).vendor not in ("nvidia", "amd"):
+        remedy = f"the {name} config is written for NVIDIA and AMD GPUs: name one of them"
+        raise PlannerError("hardware.sku", job.made.sku, remedy)
+
+
+def refusal(
+    name: str, axis: str, value: object, *, instead: tuple[str, ...] = (), why: str = ""
+) -> PlannerError:
+    """The error for one setting that target `name` cannot hold: what would do, and who can."""
+    field = f"training.{'layout.' if axis in _IN_LAYOUT else ''}{axis}"
+    parts = [f"the {name} config cannot hold it{f' {why}' if why else ''}"]
+    if instead:
+        parts.append(f"take {' or '.join(instead)}")
+    able = [other for other in holders(axis, value) if other != name]
+    if able:
+        parts.append(f"or export to {', '.join(able)}")
+    return PlannerError(field, value, ": ".join([parts[0], ", ".join(parts[1:])]).rstrip(": "))
+
+
+def holders(axis: str, value: object) -> list[str]:
+    """The trainers whose config can hold this word, or this axis above 1."""
+    found = []
+    for name, holds in HOLDS.items():
+        able = axis in holds.degrees if axis in DEGREES else value in getattr(holds, axis, ())
+        if able and name not in LAUNCHERS:
+            found.append(name)
+    return found
+
+
+def narrowed(name: str, limits: Restrictions) -> tuple[Restrictions, list[str]]:
+    """The restrictions of a search, narrowed to what target `name` holds, and in words how.
+
+    What the user fixes stands, and is refused where the target cannot hold it.
+    """
+    from dataclasses import replace
+
+    holds, forbidden, bounds = HOLDS[name], dict(limits.forbidden), dict(limits.bounds)
+    says: list[str] = []
+    for axis, words in _searched_words(holds):
+        _check_fixed(name, axis, limits, words)
+        if axis in limits.fixed:
+            continue
+        forbidden[axis] = tuple(dict.fromkeys((*forbidden.get(axis, ()), *words)))
+        says.append(f"no {axis} {', '.join(words)}")
+    for axis in DEGREES:
+        if axis not in holds.degrees:
+            _check_fixed_degree(name, axis, limits)
+            low, high = bounds.get(axis, (None, None))
+            if low is not None and low > 1:
+                raise refusal(name, axis, int(low), instead=("1",))
+            bounds[axis] = (low, 1 if high is None else min(high, 1))
+            says.append(f"{axis}=1")
+    return replace(limits, forbidden=forbidden, bounds=bounds), says
+
+
+def _searched_words(holds: Holds) -> list[tuple[str, tuple[str, ...]]]:
+    """By axis of a search, the words that it may try and the config cannot hold."""
+    from planner.search.axes import AXES
+
+    found = []
+    for axis in WORDS:
+        held = getattr(holds, axis)
+        lacking = tuple(w for w in AXES[axis].words if w not in held) if axis in AXES else ()
+        if lacking:
+            found.append((axis, lacking))
+    return found
+
+
+def _check_fixed(name: str, axis: str, limits: Restrictions, lacking: tuple[str, ...]) -> None:
+    value = limits.fixed.get(axis)
+    if value in lacking:
+        raise refusal(name, axis, value, instead=getattr(HOLDS[name], axis))
+
+
+def _check_fixed_degree(name: str, axis: str, limits: Restrictions) -> None:
+    value = limits.fixed.get(axis, 1)
+    if isinstance(value, int) and value > 1:
+        raise refusal(name, axis, value, instead=("1",))
