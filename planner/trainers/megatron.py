@@ -2,9 +2,9 @@
 
 Arguments after `megatron/training/arguments.py` of NVIDIA/Megatron-LM at 000c4ac (between core
 0.14 and 0.16) and the Megatron-FSDP page of docs.nvidia.com/megatron-core, read November 2026.
-Data parallel there is devices / (tp · pp · cp); accumulation is global batch / (micro-batch · dp). Expert parallelism
-takes ranks of dp · cp, and experts are split by tp too. Sharding of the optimizer is the
-distributed optimizer; of gradients and weights, Megatron-FSDP.
+Data parallel there is devices / (tp · pp · cp); accumulation is global batch / (micro-batch · dp).
+Expert parallelism takes ranks of dp · cp, and experts are split by tp too. Sharding of the
+optimizer is the distributed optimizer; of gradients and weights, Megatron-FSDP.
 
 What a plan does not know (learning rate, data, the model's rotary base) is asked for as environment
 variables: the script stops with their names.

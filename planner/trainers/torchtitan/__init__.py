@@ -20,7 +20,7 @@ from planner.trainers.holds import refusal
 from planner.trainers.job import Job
 from planner.trainers.torchtitan.models import Shipped, shipped
 from planner.trainers.torchtitan.module_text import python_text
-from planner.trainers.torchtitan.sections import OLDER, SOFTWARE, converted
+from planner.trainers.torchtitan.sections import OLDER, SOFTWARE, converted, stem
 from planner.trainers.torchtitan.toml_text import toml_text
 
 _DEFAULTS = (
@@ -34,12 +34,12 @@ def write(job: Job) -> Export:
     _check(job)
     model = shipped(job)
     remarks = _left(job, model)
-    stem = job.name.replace("-", "_")
-    files = [File(name=f"{stem}_torchtitan.py", text=python_text(job, model, remarks))]
+    name = f"{stem(job)}_torchtitan"
+    files = [File(name=f"{name}.py", text=python_text(job, model, remarks))]
     if model is not None and not _newer(job):
         heading = [*job.heading(OLDER), "", *_DEFAULTS]
         text = remarked(heading, remarks) + toml_text(job, model)
-        files.append(File(name=f"{stem}_torchtitan.toml", text=text))
+        files.append(File(name=f"{name}.toml", text=text))
     return Export(target="torchtitan", software=SOFTWARE, files=tuple(files), left=tuple(remarks))
 
 

@@ -30,12 +30,15 @@ def python_text(job: Job, model: Shipped | None, remarks: Sequence[Left]) -> str
 
 
 def _use(job: Job, model: Shipped | None) -> list[str]:
-    stem = job.name.replace("-", "_")
     if model is None or model.base is None:
         return ["call settings() on your own configuration"]
-    return [
-        f"NGPU={job.made.devices_per_node} MODULE={stem}_torchtitan CONFIG={stem} ./run_train.sh"
-    ]
+    module, function = f"{sections.stem(job)}_torchtitan", _function(job)
+    return [f"NGPU={job.made.devices_per_node} MODULE={module} CONFIG={function} ./run_train.sh"]
+
+
+def _function(job: Job) -> str:
+    """Its name, which none of torchtitan's own configurations has."""
+    return f"{sections.stem(job)}_forerun"
 
 
 def _imports(job: Job, model: Shipped | None) -> list[str]:
@@ -126,9 +129,8 @@ def _assigned(section: str, values: Mapping[str, Any]) -> list[str]:
 
 def _ready(job: Job, model: Shipped) -> str:
     """The function that `--config` names, on torchtitan's own configuration of the model."""
-    stem = job.name.replace("-", "_")
     argument = "" if model.base is not None else "config: Trainer.Config"
-    lines = [f"def {stem}({argument}) -> Trainer.Config:"]
+    lines = [f"def {_function(job)}({argument}) -> Trainer.Config:"]
     if model.base is not None:
         lines.append(f"    config = {model.base}()")
     if sections.converted(job):

@@ -12,6 +12,12 @@ _SCHEDULES = {"cosine": "cosine", "linear": "linear", "wsd": "linear", "constant
 CONVERTED = ("fp8", "nvfp4")  # precisions that convert the model's layers
 
 
+def stem(job: Job) -> str:
+    """The job's name as Python writes names."""
+    plain = job.name.replace("-", "_")
+    return plain if plain.isidentifier() else f"run_{plain}"
+
+
 def converted(job: Job) -> bool:
     """Whether layers of the model are exchanged: for a format, or for adapters."""
     return job.adapters or job.made.precision in CONVERTED
