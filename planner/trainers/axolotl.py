@@ -52,7 +52,7 @@ def config_of(job: Job) -> dict[str, Any]:
         "optimizer": "muon" if made.optimizer == "muon" else OPTIMIZERS[made.optimizer],
         "lr_scheduler": SCHEDULES[job.run.training.schedule],
         **_precision(job),
-        "attn_implementation": left.attention_name(job),
+        "attn_implementation": _attention(job),
         **_task(job),
         **_mesh(job),
         **_sharding(job),
@@ -77,6 +77,9 @@ def _check(job: Job) -> None:
         axis = "tp" if made.tp > 1 else "cp"
         why = f"with sharding {made.sharding}: its mesh goes with FSDP"
         raise refusal("axolotl", axis, getattr(made, axis), instead=("1",), why=why)
+    if made.cp > 1 and made.attention != "flash":
+        why = f"with cp={made.cp}: rings need flash attention 2"
+        raise refusal("axolotl", "attention", made.attention, instead=("flash",), why=why)
     if made.sharding == "none" and made.tp > 1:
         why = f"with tp={made.tp}: its mesh needs sharded weights"
         raise refusal("axolotl", "sharding", "none", instead=("zero3",), why=why)
@@ -106,6 +109,11 @@ def _precision(job: Job) -> dict[str, bool]:
         "fp32": {"bf16": False, "tf32": False},
         "fp8": {"bf16": True, "fp8": True},
     }[job.made.precision]
+
+
+def _attention(job: Job) -> str:
+    """Rings of context ranks exist for flash attention 2 alone."""
+    return "flash_attention_2" if job.made.cp > 1 else left.attention_name(job)
 
 
 def _task(job: Job) -> dict[str, Any]:
@@ -185,6 +193,7 @@ def _left(job: Job) -> list[Left]:
         *_schedule(job),
         *_files(job),
         Left(what="launch", says=f"torchrun on {job.nodes} nodes of {made.devices_per_node}"),
+        *_ring(job),
         *_recompute_left(job),
         *_fp8(job),
         *left.hsdp(job),
@@ -217,6 +226,12 @@ def _files(job: Job) -> list[Left]:
     if job.made.sharding not in _STAGE_FILES:
         return []
     return [Left(what="deepspeed", says="fetch its configs: axolotl fetch deepspeed_configs")]
+
+
+def _ring(job: Job) -> list[Left]:
+    if job.made.cp == 1:
+        return []
+    return [Left(what="context parallel", says="install ring-flash-attn, which it runs on")]
 
 
 def _recompute_left(job: Job) -> list[Left]:

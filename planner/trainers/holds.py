@@ -98,14 +98,14 @@ def check(name: str, job: Job) -> None:
     holds = HOLDS[name]
     if name not in LAUNCHERS:
         _check_device(name, job)
-    for axis in WORDS:
-        word = getattr(job.made, axis)
-        if word not in getattr(holds, axis):
-            raise refusal(name, axis, word, instead=getattr(holds, axis))
     for axis in DEGREES:
         degree = getattr(job.made, axis)
         if degree > 1 and axis not in holds.degrees:
             raise refusal(name, axis, degree, instead=("1",))
+    for axis in WORDS:
+        word = getattr(job.made, axis)
+        if word not in getattr(holds, axis):
+            raise refusal(name, axis, word, instead=getattr(holds, axis))
 
 
 def _check_device(name: str, job: Job) -> None:

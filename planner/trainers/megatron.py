@@ -12,6 +12,8 @@ variables: the script stops with their names.
 
 from __future__ import annotations
 
+import shlex
+
 from planner.trainers import left
 from planner.trainers.export import Export, File, Left, remarked
 from planner.trainers.holds import refusal
@@ -31,6 +33,7 @@ _RECIPES = {
     "blockwise": "blockwise",
 }
 _DECAYS = {"cosine": "cosine", "linear": "linear", "constant": "constant", "wsd": "WSD"}
+_NEED = 'need() { [[ -n "${!1:-}" ]] || { echo "set $1: $2" >&2; exit 2; }; }'
 _ASKED = {
     "MEGATRON": "the folder of Megatron-LM",
     "LR": "the learning rate",
@@ -211,11 +214,11 @@ def asked(job: Job) -> dict[str, str]:
 
 
 def _script(job: Job, remarks: tuple[Left, ...]) -> str:
-    need = [f': "${{{name}:?{says}}}"' for name, says in asked(job).items()]
+    need = [f"need {name} {shlex.quote(says)}" for name, says in asked(job).items()]
     arrays = [_array(name, values) for name, values in arguments(job).items()]
     parts = [
         "#!/usr/bin/env bash\n" + remarked(job.heading(SOFTWARE), remarks),
-        "set -euo pipefail\n" + "\n".join([*need, *_environment(job)]) + "\n",
+        "set -euo pipefail\n" + "\n".join([_NEED, *need, *_environment(job)]) + "\n",
         *arrays,
         _launch(job),
     ]

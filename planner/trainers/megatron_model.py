@@ -84,5 +84,5 @@ def asked_for(job: Job) -> dict[str, str]:
         return {"MODEL_ARGS_FILE": f"a file with Megatron's arguments for {job.model.name}"}
     found = {"NORM_EPSILON": "rms_norm_eps or layer_norm_epsilon of the model's config.json"}
     if FAMILIES[job.model.family] is not _LEARNED:
-        found["ROTARY_BASE"] = "rope_theta of the model's config.json"
+        found["ROTARY_BASE"] = "rope_theta of the model's config.json, a whole number"
     return found

@@ -57,6 +57,7 @@ torchrun --nnodes "$SKYPILOT_NUM_NODES" --nproc-per-node "$SKYPILOT_NUM_GPUS_PER
 
 def write(job: Job) -> Export:
     """The task. Raises PlannerError for an accelerator that the catalogue does not name."""
+    _accelerator(job.made.sku)
     remarks = (*trainer(job), *_left(job))
     text = remarked(job.heading(SOFTWARE), remarks) + yaml_text(config_of(job))
     return Export(
