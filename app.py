@@ -6,6 +6,7 @@ from ui import frame
 
 PAGES = (  # file in ui/pages, icon; a page's title is page.NAME in ui/words
     ("plan", ":material/flight_takeoff:"),
+    ("choose", ":material/leaderboard:"),
     ("search", ":material/manage_search:"),
     ("scaling", ":material/trending_down:"),
     ("stop", ":material/stop_circle:"),

@@ -16,6 +16,9 @@ from planner.search.points import OBJECTIVES
 from ui.link import LONGEST_VALUE
 
 BUDGETS = ("usd", "days", "flops")
+AIMS = ("usual", *OBJECTIVES)  # of a comparison
+WEIGHTS = tuple(map(str, range(0, 101, 10)))  # per cent of cost against time
+ASSUMPTIONS = ("usd_per_kwh", "utilisation", "years", "server_factor")  # of owning
 ON = "1"  # a switch that is on, in an address
 Value = str | bool | list[str]
 
@@ -68,6 +71,12 @@ def _directions() -> tuple[str, ...]:
     from planner.scaling.stopping.options import DIRECTIONS
 
     return ("", *DIRECTIONS)
+
+
+def _providers() -> tuple[str, ...]:
+    import hardware_db
+
+    return ("", *(each.provider for each in hardware_db.providers()))
 
 
 def _texts(*keys: str) -> tuple[PageField, ...]:
@@ -139,7 +148,17 @@ _SEARCH = (
     *(PageField(key=f"search_{name}", many=True, choices=_tried(name)) for name in SEARCH_WORDS),
     PageField(key="search_free_batch", default=False),
 )
+_CHOOSE = (
+    PageField(key="choose_by", default=AIMS[0], choices=lambda: AIMS),
+    PageField(key="choose_weight", default="50", choices=lambda: WEIGHTS),
+    PageField(key="choose_skus", many=True, choices=_tried("sku")),
+    PageField(key="choose_provider", choices=_providers),
+    PageField(key="choose_owned", default=False),
+    PageField(key="choose_spot", default=False),
+    *_texts(*(f"choose_{name}" for name in ("counts", "memory", *ASSUMPTIONS))),
+)
 FIELDS: dict[str, tuple[PageField, ...]] = {
+    "choose": _CHOOSE,
     "scaling": _SCALING,
     "search": _SEARCH,
     "stop": _STOP,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -47,10 +48,19 @@ def section(
             _table(name, words, table, title)
 
 
-def chart(name: str, figure: Figure, *, alt: str) -> None:
-    """A figure with a text for those who do not see it."""
+def chart(
+    name: str, figure: Figure, *, alt: str, on_select: Callable[[], None] | None = None
+) -> None:
+    """A figure with a text for those who do not see it; `on_select` is told of a clicked point."""
     saved_as = st.session_state.get(FIGURE_FORMAT) or FIGURE_FORMATS[0]
-    st.plotly_chart(figure, key=f"chart_{name}", config=toolbar(name, saved_as), alt=alt)
+    st.plotly_chart(
+        figure,
+        key=f"chart_{name}",
+        config=toolbar(name, saved_as),
+        alt=alt,
+        on_select=on_select or "ignore",
+        selection_mode="points",
+    )
 
 
 def _table(name: str, words: Words, table: Table, title: str) -> None:

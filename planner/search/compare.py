@@ -11,7 +11,7 @@ from planner.engine.constants import constants
 from planner.errors import PlannerError
 from planner.planning.outline import Outline
 from planner.search.losing import why_not
-from planner.search.points import Aim, Point, best, front, keeps, nearest, points
+from planner.search.points import Aim, Point, front, keeps, nearest, points
 from planner.search.restrictions import Restrictions
 from planner.search.rows import outline_of, row_of, short_row
 from planner.search.scan import scan
@@ -72,7 +72,7 @@ def compare(
         "by": choice.aim.by,
         "by_reason": choice.reason,
         "weights": dict(choice.aim.weights) if choice.aim.by == "value" else None,
-        **_ranked(found, points(found, done.keepers), choice.aim),
+        **_ranked(found, points(found, done.keepers), choice),
         "excluded": excluded + _never(found, skus),
         "candidates": {"evaluated": done.evaluated, "seconds": done.seconds},
         "complete": done.complete,
@@ -166,15 +166,15 @@ def _never(found: Space, skus: Sequence[str]) -> list[dict[str, Any]]:
     return rows
 
 
-def _ranked(found: Space, every: Sequence[Point], aim: Aim) -> dict[str, Any]:
+def _ranked(found: Space, every: Sequence[Point], choice: Choice) -> dict[str, Any]:
     """The ranking with a reason for each place, and the front of all that fit."""
     budget = found.run.budget
     fitting = [point for point in every if point.fits and keeps(point, budget)]
-    rows = [_of_sku(found, sku, mine, aim) for sku, mine in _by_sku(every).items()]
+    rows = [_of_sku(found, sku, mine, choice) for sku, mine in _by_sku(every).items()]
     rows.sort(key=lambda row: row[0])
     first = rows[0][2] if rows and rows[0][1].fits else None
     return {
-        "ranking": [_row(found, each, first, aim) for each in rows],
+        "ranking": [_row(found, each, first, choice.aim) for each in rows],
         "pareto": [short_row(found, point) for point in front(fitting)],
     }
 
@@ -189,13 +189,13 @@ def _by_sku(every: Sequence[Point]) -> dict[str, list[Point]]:
 Ranked = tuple[tuple[int, float, float], Point, Outline, list[dict[str, Any]]]
 
 
-def _of_sku(found: Space, sku: str, mine: Sequence[Point], aim: Aim) -> Ranked:
+def _of_sku(found: Space, sku: str, mine: Sequence[Point], choice: Choice) -> Ranked:
     """(order, best point, its outline, what each number of devices gives) of one accelerator."""
     budget = found.run.budget
-    point = best(mine, aim, budget) or nearest(mine, budget)
+    point = choice.best(mine, budget) or nearest(mine, budget)
     assert point is not None, sku
     group = 0 if point.fits and keeps(point, budget) else (1 if point.fits else 2)
-    order = (group, aim.score(point) if point.fits else point.ratio, point.seconds)
+    order = (group, choice.aim.score(point) if point.fits else point.ratio, point.seconds)
     return order, point, outline_of(found, point), [_count_row(found, each) for each in mine]
 
 
