@@ -96,14 +96,24 @@ def _spread(
     """Errors of one kind go together over a step, errors of different kinds in squares.
 
     Curves err as products left out of the fit did, formulas as published runs did, and a step
-    errs beyond the sum of its kernels as published steps do beyond the engine's.
+    errs beyond that as steps that were planned from a profile and then measured did.
     """
+    from planner.profile_device.quality import step_sigma
+
+    curve = curve_sigma(each, device)
+    if curve is None:
+        curve = math.hypot(prior.sigma, table("time")["unmeasured_rate"])
+    parts = (shares["curves"] * curve, shares["formulas"] * prior.sigma, step_sigma())
+    return _wider(Spread(sigma=math.hypot(*parts)), device.transfer)
+
+
+def curve_sigma(each: Scenario, device: ProfiledDevice) -> float | None:
+    """What curves of the run's format err by: standard deviation of the logarithm. None where too
+    few shapes were measured to say."""
     from planner.profile_device.quality import sigma_of
 
     row = device.left_out(ATTENTION[each.run.training.precision])
-    curve = sigma_of(row) if row else math.hypot(prior.sigma, table("time")["unmeasured_rate"])
-    parts = (shares["curves"] * curve, shares["formulas"] * prior.sigma, table("time")["base"])
-    return _wider(Spread(sigma=math.hypot(*parts)), device.transfer)
+    return None if row is None else sigma_of(row)
 
 
 def _wider(spread: Spread, transfer: Transfer | None) -> Spread:
@@ -117,9 +127,11 @@ def grade_of(made: MeasuredStep) -> str:
 
 def reasons_of(each: Scenario, made: MeasuredStep) -> Iterator[str]:
     """What was measured, when and where, what it answers, and how far it errs."""
-    recorded = made.device.figures.recorded
-    what = _scaled(made.device.transfer) if made.device.transfer else recorded.device_name
-    yield f"measured here: {what}, profile of {recorded.created}"
+    recorded, transfer = made.device.figures.recorded, made.device.transfer
+    if transfer is None:
+        yield f"measured here on {recorded.device_name}, profile of {recorded.created}"
+    else:
+        yield _scaled(transfer, recorded.created)
     if each.num_devices > 1:
         yield (
             "its rates of products and memory are those of one device; attention, communication "
@@ -138,16 +150,19 @@ def _rests(made: MeasuredStep) -> str:
         "curves through measured sizes": made.curves,
         "formulas for what the profile lacks": made.by_formulas,
     }
-    said = ", ".join(f"{seconds / made.total:.0%} on {what}" for what, seconds in shares.items())
+    said = ", ".join(
+        f"{100 * seconds / made.total:.0f} % on {what}" for what, seconds in shares.items()
+    )
     return f"the step's time rests {said}"
 
 
-def _scaled(transfer: Transfer) -> str:
+def _scaled(transfer: Transfer, created: str) -> str:
     peaks = ", ".join(f"{name} x{ratio:.3g}" for name, ratio in transfer.peaks.items())
     return (
-        f"{transfer.source} scaled to {transfer.target} by published peaks ({peaks}) and memory "
-        f"bandwidth (x{transfer.bandwidth:.3g}), launches as measured; between accelerators the "
-        f"share of the peak that is reached differs by a factor of {math.exp(transfer.sigma):.2f}"
+        f"measured on {transfer.source}, profile of {created}, and scaled to {transfer.target} by "
+        f"published peaks ({peaks}) and memory bandwidth (x{transfer.bandwidth:.3g}), launches as "
+        "measured; the share of the peak that accelerators reach differs by a factor of "
+        f"{math.exp(transfer.sigma):.2f}"
     )
 
 
@@ -161,5 +176,6 @@ def _errors(each: Scenario, device: ProfiledDevice) -> Iterator[str]:
         else:
             yield (
                 f"{number_format} products left out of its fit in turn: median error "
-                f"{row['median']:.1%}, 90 % under {row['p90']:.1%} ({row['n']:.0f} shapes)"
+                f"{100 * row['median']:.1f} %, 90 % under {100 * row['p90']:.1f} % "
+                f"({row['n']:.0f} shapes)"
             )

@@ -195,6 +195,6 @@ def _terms(
 ) -> tuple[Array, Array, Array]:
     start, per_flop, m0, n0, k0, per_byte, by_input, by_weight = np.exp(parameters)
     share = m / (m + m0) * n / (n + n0) * k / (k + k0)
-    factor = np.select([way == 1, way == 2], [by_input, by_weight], 1.0)
+    factor = np.array([1.0, by_input, by_weight])[way]
     compute = 2 * m * n * k * per_flop / np.maximum(share, 1e-12) * factor
     return np.full_like(compute, start), compute, moved * per_byte

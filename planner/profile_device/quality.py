@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +14,16 @@ import numpy as np
 from planner.profile_device.figures import Figures
 from planner.profile_device.products import PASSES, ProductCurve, fit_products
 
+FILE = Path(__file__).parent / "data" / "step_error.json"
 FEWEST = 12  # shapes under which no error is stated
 _P90 = 1.6448536269514722  # standard deviations that hold 90 %
+
+
+@cache
+def step_sigma() -> float:
+    """How far a step lies from its plan by profile: standard deviation of the logarithm, beyond
+    what the curves err by. From `benchmarks.profile_steps`, with its origin in the file."""
+    return float(json.loads(FILE.read_text(encoding="utf-8"))["sigma"])
 
 
 def left_out(figures: Figures) -> dict[str, dict[str, float]]:

@@ -82,7 +82,10 @@ def space(
 def refuse_profile(run: Run) -> None:
     """Candidates are ranked by published data: a profile would answer for the best alone."""
     if run.hardware.profile is not None:
-        remedy = "forerun plan answers from a profile; a search does not: leave it out here"
+        remedy = (
+            "search and compare rank by published data: leave it out here; forerun plan answers "
+            "from a profile"
+        )
         raise PlannerError("hardware.profile", run.hardware.profile, remedy)
 
 

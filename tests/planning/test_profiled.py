@@ -199,6 +199,7 @@ def test_a_profile_carried_over_says_what_was_scaled_by_what(of_a100: Path) -> N
     found = planned(of_a100, hardware__sku=H100, training__precision="bf16")
     assert found.evidence.grade == "extrapolated"
     said = found.evidence.reasons[0]
+    assert said.startswith("measured on")
     assert A100 in said
     assert "bf16 x3.17" in said
     assert "memory bandwidth (x1.64)" in said
@@ -269,7 +270,7 @@ def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
 
 
 def test_a_search_refuses_a_profile_by_name(of_a100: Path) -> None:
-    with pytest.raises(PlannerError, match="forerun plan answers") as caught:
+    with pytest.raises(PlannerError, match="rank by published data") as caught:
         space(run_on(of_a100, hardware__sku=A100), Restrictions(), model=GPT2)
     assert caught.value.field == "hardware.profile"
 
