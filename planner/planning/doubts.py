@@ -38,7 +38,7 @@ def doubts_of(each: Scenario) -> tuple[str, ...]:
     )
     found["memory_figures"] |= part.from_memory("usable_bytes")
     found["math_attention"] = training.attention == "sdpa-math"
-    found["laptop_power"] = part.form_factor == "laptop"
+    found["laptop_power"] = part.form_factor == "laptop" and each.device is None
     return applying(found)
 
 

@@ -81,7 +81,9 @@ def outlined(each: Scenario, c: Constants) -> Outline:
     memory = memory_spread(memory_doubts(pool.configuration(0), each.stack))
     choice = choose(pool, memory, c)
     parts = named_parts(choice.evaluation.step, choice.index)
-    doubts = (*doubts_of(each), *launch_doubt(parts))
+    doubts = doubts_of(each)
+    if each.device is None or each.num_devices > 1:  # a profile of one device times its launches
+        doubts += launch_doubt(parts)
     one = pool.batch if pool.batch.size == 1 else single(choice.configuration, each)
     spread = time_spread(doubts)
     measured = measured_step(each, as_computed(one, each.lengths), parts, spread)

@@ -100,6 +100,12 @@ def test_nobody_rents_out_a_device_that_no_table_knows(unlisted: Path) -> None:
     assert found.energy.kwh is None
 
 
+def test_a_known_accelerator_needs_no_second_naming_and_has_its_price(of_a100: Path) -> None:
+    found = planned(of_a100, training__precision="bf16")
+    assert found.chosen["sku"] == A100
+    assert found.cost.usd
+
+
 def test_power_makes_its_energy_known(unlisted: Path) -> None:
     assert planned(unlisted, hardware__power_limit=100).energy.kwh
 
