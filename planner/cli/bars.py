@@ -52,7 +52,7 @@ def bars(parts: Mapping[str, float], show: Callable[[float], str], *, whole: flo
     large = {name: size for name, size in parts.items() if size >= SMALLEST * whole}
     rest = sum(parts.values()) - sum(large.values())
     rows = sorted(large.items(), key=lambda row: -row[1])
-    if rest > 0:
+    if any(digit in "123456789" for digit in show(rest)):  # none where the unit shows only zeros
         rows.append(("other", rest))
     names = max((len(name) for name, _ in rows), default=0)
     sizes = max((len(show(size)) for _, size in rows), default=0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from planner.cli.bars import bars, in_one_unit, line, paint
 from planner.cli.output import warn
+from planner.planning.money import dated
 from planner.quantities import (
     show_bytes,
     show_carbon,
@@ -74,7 +75,7 @@ def _headline(plan: Plan) -> Iterator[str]:
         yield line("energy", f"unknown: {energy.reason}")
     else:
         kwh = show_interval(show_energy, energy.kwh, energy.low, energy.high)
-        yield line("energy", f"{kwh}, {show_carbon(energy.kgco2e)} ({energy.grid})")
+        yield line("energy", f"{kwh}, {show_carbon(energy.kgco2e)}; grid: {energy.grid}")
     yield line("loss", _loss(plan))
 
 
@@ -90,9 +91,8 @@ def _cost(plan: Plan) -> str:
     if cost.usd is None:
         return f"unknown: {cost.reason}"
     total = show_interval(show_usd, cost.usd, cost.low, cost.high)
-    note = f"; {cost.price_note}" if cost.price_note else ""
     hourly = show_usd(cost.per_device_hour)
-    return f"{total} at {hourly} per device-hour, {cost.provider}, {cost.price_date}{note}"
+    return f"{total} at {hourly} per device-hour, {cost.provider}, {dated(cost)}"
 
 
 def _loss(plan: Plan) -> str:
@@ -179,7 +179,7 @@ def _setting(plan: Plan) -> Iterator[str]:
     sharding = "" if layout["sharding"] == "none" else f", sharding {layout['sharding']}"
     yield paint("Settings", "bold")
     batch = (
-        f"{chosen['global_batch']:,} sequences = micro-batch {chosen['micro_batch']} x "
+        f"{chosen['global_batch']:,} {chosen['sample']} = micro-batch {chosen['micro_batch']} x "
         f"accumulation {chosen['accumulation']} x dp {layout['dp']}, "
         f"{show_count(chosen['tokens_per_step'], 'tokens')} a step"
     )
@@ -207,6 +207,8 @@ def _step(plan: Plan) -> Iterator[str]:
     took = show_interval(show_duration, step.seconds, step.low, step.high)
     yield paint(f"Step {took}", "bold")
     speed = f"{show_rate(rate.tokens_per_second, 'tokens')}, "
+    if plan.chosen["sample"] == "images":
+        speed += f"{show_rate(rate.tokens_per_second / plan.chosen['seq_len'], 'images')}, "
     speed += f"{show_rate(rate.tokens_per_second_per_device, 'tokens')} per device, "
     speed += f"{show_flops(rate.tflops_per_device * 1e12, per_second=True)} per device, "
     speed += f"MFU {show_percent(rate.mfu)}, HFU {show_percent(rate.hfu)} of "

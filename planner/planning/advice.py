@@ -9,6 +9,7 @@ import hardware_db
 from planner.engine.formats import MATMUL
 from planner.engine.layout import valid_tensor_degrees
 from planner.planning.limits import devices
+from planner.planning.losses import switches
 from planner.planning.outline import Outline
 from planner.planning.variants import Variant, tried
 from planner.quantities import show_duration, show_usd
@@ -137,7 +138,8 @@ def _software(bones: Outline) -> Iterator[Variant]:
     if made.attention != "flash":
         yield _set("flash attention", "training.attention", "flash")
     if made.loss == "eager":
-        yield _set("a fused loss", "training.loss", "fused")
+        own = "" if "fused" in switches(bones.scenario) else " (own code)"
+        yield _set(f"a fused loss{own}", "training.loss", "fused")
     if made.optimizer == "adamw":
         yield _set("a fused optimizer", "training.optimizer", "adamw-fused")
 

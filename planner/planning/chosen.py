@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.planning.losses import switches
+from planner.planning.losses import offered, switches
 from planner.planning.outline import Outline
+from planner.planning.scenario import Scenario
+from planner.quantities import show_rate
 
 
 def chosen_of(bones: Outline) -> dict[str, Any]:
@@ -17,10 +19,11 @@ def chosen_of(bones: Outline) -> dict[str, Any]:
         "sku": made.sku,
         "count": made.num_devices,
         "per_node": made.devices_per_node,
-        "interconnect": each.network_name,
+        "interconnect": _interconnect(each),
         "micro_batch": made.micro_batch,
         "accumulation": made.accumulation,
         "global_batch": made.global_batch,
+        "sample": "images" if each.model.kind == "vit" else "sequences",
         "tokens_per_step": round(made.global_batch * _tokens_per_row(bones)),
         "seq_len": made.seq_len,
         "lengths": _lengths(bones),
@@ -35,9 +38,27 @@ def chosen_of(bones: Outline) -> dict[str, Any]:
         "offload": made.offload,
         "stack": made.stack,
         "by_planner": _by_planner(bones),
-        "reasons": {**each.stated, **bones.pool.reasons, **_loss_reason(bones)},
+        "reasons": _reasons(bones),
         "compared": bones.choice.count,
     }
+
+
+def _reasons(bones: Outline) -> dict[str, str]:
+    """Why what was left open is as it is."""
+    each = bones.scenario
+    found = {**each.stated, **bones.pool.reasons, **_loss_reason(bones)}
+    if _interconnect(each) != each.network_name:
+        found.pop("interconnect", None)  # the network between nodes is not in the way
+    return found
+
+
+def _interconnect(each: Scenario) -> str:
+    """What joins the accelerators: where one link does, that link, whose domain may span nodes."""
+    link, count = each.accelerator.link, each.num_devices
+    if link is None or not each.devices_per_node < count <= link.domain_size:
+        return each.network_name
+    rate = show_rate(link.bytes_per_second, "B")
+    return f"{link.name} joins all {count:,}, {rate} each one way"
 
 
 def _loss_reason(bones: Outline) -> dict[str, str]:
@@ -57,7 +78,7 @@ def _by_planner(bones: Outline) -> list[str]:
         "micro_batch": training.micro_batch is None,
         "accumulation": training.accumulation is None,
         "global_batch": training.global_batch is None,
-        "loss": training.loss is None,
+        "loss": len(offered(bones.scenario)) > 1,
         "stack": training.stack is None,
     }
     return [name for name, was_open in left_open.items() if was_open]

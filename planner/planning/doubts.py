@@ -10,6 +10,7 @@ from planner.planning.memory_doubts import memory_doubts
 from planner.planning.result import Evidence
 from planner.planning.scenario import Scenario
 from planner.planning.time_doubts import LAUNCH_BOUND, applying, time_doubts
+from planner.quantities import show_percent
 
 if TYPE_CHECKING:
     from planner.planning.outline import Outline
@@ -65,5 +66,6 @@ def evidence_of(bones: Outline) -> Evidence:
     if "unmeasured_rate" in doubts:
         return Evidence(grade="datasheet", reasons=reasons)
     fraction = each.accelerator.achievable_fraction(MATMUL[each.run.training.precision])
-    reasons.append(f"best matmul measured by others: {fraction:.0%} of the dense peak")
+    share = show_percent(fraction)
+    reasons.append(f"best matmul measured by others: {share} of the dense peak")
     return Evidence(grade="published", reasons=reasons)

@@ -73,6 +73,13 @@ def _unknown_cost(reason: str) -> CostPart:
     )
 
 
+def dated(cost: CostPart) -> str:
+    """The date of a price with what a reader must know of it."""
+    note = cost.price_note or ""
+    between = "" if not note else " " if note.startswith("or earlier") else "; "
+    return f"{cost.price_date}{between}{note}"
+
+
 def _price_note(price: hardware_db.Price) -> str | None:
     """What a reader must know before trusting the price."""
     notes = []

@@ -160,6 +160,8 @@ def _splittable(scenario: Scenario) -> int:
 
 def _batch_reason(scenario: Scenario) -> str:
     if scenario.run.training.task == "pretrain":
+        if scenario.model.kind != "decoder":
+            return "as many tokens a step as language models of this size take: say --global-batch"
         return "usual for pre-training at this size (Brown et al. 2020, table 2.1)"
     return "usual for fine-tuning"
 

@@ -9,6 +9,7 @@ from typing import Any
 from planner.planning.law import Question, no_law, question_of
 from planner.planning.result import CostPart, LossPart, RunPart
 from planner.planning.scenario import Scenario
+from planner.quantities import show_percent
 
 DOUBLINGS_WATCHED = 4  # before the end of the run: where the rule can tell anything
 EVALUATIONS_PER_DOUBLING = 2  # the rule wants two in a row under the threshold
@@ -68,7 +69,8 @@ def stop_of(each: Scenario, run: RunPart, cost: CostPart) -> dict[str, Any] | No
     within = share < 1
     validation = validation_steps(run.steps, share)
     return {
-        "rule": f"the next doubling of tokens lowers the loss by less than {THRESHOLD:.1%}",
+        "rule": "the next doubling of tokens lowers the loss by less than "
+        + show_percent(THRESHOLD),
         "threshold": THRESHOLD,
         "tokens": stop,
         "tokens_per_param": stop / asked.params,

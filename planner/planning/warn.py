@@ -9,7 +9,7 @@ from planner.planning.outline import Outline
 from planner.planning.precision import advised_precision
 from planner.planning.result import Throughput
 from planner.planning.scenario import Scenario
-from planner.quantities import show_bytes
+from planner.quantities import show_bytes, show_percent
 
 BF16_FAMILIES = ("t5", "mt5", "umt5", "gemma", "gemma2", "gemma3", "gemma3_text", "longt5")
 LOW_GOODPUT = 0.5  # share of useful time under which a run is mostly lost to failures
@@ -80,12 +80,14 @@ def _running(bones: Outline) -> list[str]:
     each, run, found = bones.scenario, bones.run, []
     if run.goodput < LOW_GOODPUT and run.parts["failures"] > run.parts["startup"]:
         found.append(
-            f"only {run.goodput:.0%} of the time makes progress: failures of "
+            f"only {show_percent(run.goodput)} of the time makes progress: failures of "
             f"{each.num_devices:,} accelerators cost the rest"
         )
     if bones.step.bottleneck == "input":
         waiting = bones.step.parts["input"] / bones.step.seconds
-        found.append(f"the data loader sets the pace: accelerators wait {waiting:.0%} of the time")
+        found.append(
+            f"the data loader sets the pace: accelerators wait {show_percent(waiting)} of the time"
+        )
     if bones.host_shortage:
         found.append(
             f"offload needs {show_bytes(bones.host_bytes)} of host memory a node: "
@@ -136,7 +138,7 @@ def _lengths(each: Scenario, configuration: Configuration) -> list[str]:
             f"the data repeats {tokens / unique:.0f} times: beyond about {LATE_REPEATS} epochs "
             "it brings nothing"
         )
-    if configuration.accumulation > 1:
+    if configuration.accumulation > 1 and each.model.kind != "vit":
         found.append(
             "with accumulation, weight the loss by tokens, not by micro-batches, or unequal "
             "lengths change the result"
@@ -149,10 +151,10 @@ def _cut(each: Scenario) -> list[str]:
     lengths = each.lengths
     if lengths is None or lengths.packed or not lengths.cut_share:
         return []
-    return [f"{lengths.cut_share:.1%} of the samples are cut at {each.seq_len} tokens"]
+    return [f"{show_percent(lengths.cut_share)} of the samples are cut at {each.seq_len} tokens"]
 
 
 def _rates(throughput: Throughput) -> list[str]:
     if throughput.mfu > 1:
-        return [f"MFU of {throughput.mfu:.0%} is impossible: a figure is wrong"]
+        return [f"MFU of {show_percent(throughput.mfu)} is impossible: a figure is wrong"]
     return []

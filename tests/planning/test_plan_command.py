@@ -141,3 +141,48 @@ def test_planning_brings_nothing_heavy() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def plain(forerun: Callable[..., Answer], *words: str) -> str:
+    """The readable answer on one line."""
+    done = forerun("plan", *words)
+    assert done.status == 0, done.err
+    return " ".join(done.out.split())
+
+
+ADAPTERS = ("--model", "qwen3-8b", "--task", "lora", "--samples", "1k", "--seq-len", "4096",
+            "--sku", "rtx-4090", "--count", "1")  # fmt: skip
+
+
+def test_a_change_that_fits_is_printed_as_flags_and_pasting_them_fits(
+    forerun: Callable[..., Answer],
+) -> None:
+    lines = forerun("plan", *ADAPTERS, "--loss", "eager").out.splitlines()
+    flags = next(line.split()[1:] for line in lines if line.startswith("    add  "))
+    assert flags == ["--loss", "chunked", "--recompute", "full"]
+    assert "FITS, probability" in plain(forerun, *ADAPTERS, *flags)
+
+
+def test_a_loss_is_named_as_chosen_only_where_there_was_a_choice(
+    forerun: Callable[..., Answer],
+) -> None:
+    chosen = forerun("plan", *ADAPTERS, "--json").json["chosen"]["by_planner"]
+    assert "loss" in chosen
+    alone = forerun("plan", *ADAPTERS, "--stack", "torchtune", "--json").json["chosen"]
+    assert "loss" not in alone["by_planner"]
+    assert alone["loss"] == "chunked", "the only one that torchtune offers"
+
+
+def test_images_are_counted_as_images(forerun: Callable[..., Answer]) -> None:
+    words = ("--model", "vit-large", "--samples", "1M", "--sku", "a100-sxm4-40gb", "--count", "8")
+    text = plain(forerun, *words)
+    assert "images = micro-batch" in text
+    assert "images/s" in text
+    assert "Brown" not in text, "GPT-3's batches are no evidence for images"
+
+
+def test_one_link_that_joins_all_is_named_instead_of_the_network(
+    forerun: Callable[..., Answer],
+) -> None:
+    words = ("--model", "llama-3-8b", "--tokens", "1B", "--seq-len", "4096", "--sku", "tpu-v5p")
+    assert "ICI joins all 256" in plain(forerun, *words, "--count", "256")

@@ -12,6 +12,7 @@ from planner.errors import PlannerError
 from planner.planning.joined.family import Family
 from planner.planning.joined.pace import Pace, best_outline, pace_of, with_tokens
 from planner.planning.law import conditions_of, no_law
+from planner.planning.money import dated
 from planner.planning.outline import Outline, outline
 from planner.planning.scenario import Scenario, scenario
 from planner.run import Run
@@ -136,10 +137,9 @@ def _price(bones: Outline) -> tuple[float | None, str]:
     cost = bones.cost
     if cost.per_device_hour is None:
         return None, cost.reason or "no price is known"
-    note = f"; {cost.price_note}" if cost.price_note else ""
     return (
         cost.per_device_hour * bones.scenario.num_devices,
-        f"{cost.provider}, {cost.price_date}{note}",
+        f"{cost.provider}, {dated(cost)}",
     )
 
 
