@@ -44,8 +44,8 @@ class Operation:
     flops: float  # 0 where memory bounds it
     bytes: float  # read and written
     backward: bool = False
-    dims: Dims | None = None  # m, n, k, groups of a product, or that a convolution stands for
-    way: str = "forward"  # of a product: products.PASSES
+    dims: Dims | None = None  # m, n, k, groups of a product; of a convolution's forward product
+    way: str = "forward"  # products.PASSES: of a product, or of a convolution's backward alone
     channels_last: bool = False  # of a convolution
     keys: float = 0.0  # attention: that a query sees on average
     causal: bool = False
@@ -134,12 +134,13 @@ class OperationTimes:
         kernel = "conv_backward" if operation.backward else "conv"
         layout = "nhwc" if operation.channels_last else "nchw"
         curve = self.figures.product(operation.format)
-        ways = _BACKWARD if operation.backward else ("forward",)
+        alone = (operation.way,) if operation.backward and operation.way in _BACKWARD else None
         comparison = self._convolutions.get((kernel, operation.format, layout))
         if comparison is None:
+            ways = alone or (_BACKWARD if operation.backward else ("forward",))
             seconds = grouped_seconds(curve, operation.dims, ways)
             return Timed(seconds=seconds, kernel="gemm", measured=False)
-        seconds, known = comparison.answer(operation.dims)
+        seconds, known = comparison.answer(operation.dims, alone)
         return Timed(seconds=seconds, kernel=kernel, measured=known)
 
     @cached_property

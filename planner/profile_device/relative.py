@@ -28,15 +28,15 @@ class Relative:
     seconds: Array  # (n,)
     ratios: Array  # (n,) logarithm of measured over the curve's
 
-    def answer(self, dims: Dims) -> tuple[float, bool]:
-        """Seconds of the operation, and whether it was measured itself."""
+    def answer(self, dims: Dims, ways: tuple[str, ...] | None = None) -> tuple[float, bool]:
+        """Seconds of the operation, or of some of its passes alone, and whether it was measured."""
         apart = np.sqrt(np.sum(np.log2(self.dims / np.array(dims)) ** 2, axis=1))
         nearest = int(np.argmin(apart))
-        if apart[nearest] == 0:
+        if apart[nearest] == 0 and ways is None:
             return float(self.seconds[nearest]), True
         near = np.exp(-0.5 * ((apart - apart[nearest]) / _REACH) ** 2) + _TRUST
         ratio = float(np.exp(np.sum(near * self.ratios) / np.sum(near)))
-        return ratio * grouped_seconds(self.curve, dims, self.ways), False
+        return ratio * grouped_seconds(self.curve, dims, ways or self.ways), False
 
 
 def grouped_seconds(curve: ProductCurve, dims: Dims, ways: Sequence[str]) -> float:

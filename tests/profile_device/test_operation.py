@@ -97,6 +97,13 @@ def test_other_convolutions_are_as_much_slower_than_their_product(backward: bool
     assert found.kernel == ("conv_backward" if backward else "conv")
 
 
+def test_the_passes_of_a_convolution_add_up() -> None:
+    asked: dict[str, Any] = {"dims": (1600.0, 96.0, 432.0, 1.0), "backward": True}
+    both = timed("convolution", **asked).seconds
+    alone = [timed("convolution", **asked, way=way).seconds for way in ("input", "weight")]
+    assert sum(alone) == pytest.approx(both)
+
+
 def test_a_layout_that_was_not_measured_follows_the_plain_product() -> None:
     assert timed("convolution", dims=(784, 128, 576, 1.0), channels_last=True).kernel == "gemm"
 

@@ -1,0 +1,104 @@
+"""The operations of a traced module on a measured device, summed into the parts of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from planner.profile_device.operation import Operation, OperationTimes
+from planner.profile_device.relative import Dims
+
+Affine = tuple[float, float]  # (a, b): a + b·samples
+
+_CONVOLUTION = "convolution"
+_PARTS = {
+    "product": "matmul",
+    "attention": "attention",
+    "norm": "elementwise",
+    "pointwise": "elementwise",
+}
+
+
+class Row(Protocol):
+    """Equal operations of one micro-batch, as tracing writes them."""
+
+    @property
+    def name(self) -> str: ...  # of the torch operation; a convolution's passes end in their name
+    @property
+    def kind(self) -> str: ...  # product | attention | norm | pointwise
+    @property
+    def direction(self) -> str: ...  # forward | backward
+    @property
+    def flops(self) -> Affine: ...  # of one
+    @property
+    def bytes(self) -> Affine: ...  # of one
+    @property
+    def dims(self) -> tuple[Affine, ...] | None: ...  # m, n, k, groups of this very product
+    @property
+    def keys(self) -> int: ...  # attention: that a query sees on average
+    @property
+    def width(self) -> int: ...  # bytes per element of what is multiplied, 0 where nothing is
+    @property
+    def count(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModuleParts:
+    """Seconds of one micro-batch by part, and what they rest on."""
+
+    parts: dict[str, float]
+    measured: float  # s, by shapes that were measured themselves
+    lacking: dict[str, str]  # part -> an operation that nothing in the profile stands for
+
+
+def module_parts(
+    rows: Iterable[Row], samples: float, times: OperationTimes, number_format: str
+) -> ModuleParts:
+    """Time every row for `samples` samples; 16-bit rows in `number_format`, wider ones in FP32.
+
+    A part with an operation that the profile has nothing for is left out and named. Raises
+    PlannerError, field `hardware.profile`, where products of a format are missing.
+    """
+    parts = dict.fromkeys(_PARTS.values(), 0.0)
+    known, lacking = dict.fromkeys(parts, 0.0), {}
+    for row in rows:
+        part = _PARTS[row.kind]
+        found = times.answer(_operation(row, samples, number_format))
+        if found is None:
+            lacking[part] = row.name
+            continue
+        parts[part] += found.seconds * row.count
+        known[part] += found.seconds * row.count * found.measured
+    return ModuleParts(
+        parts={part: seconds for part, seconds in parts.items() if part not in lacking},
+        measured=sum(seconds for part, seconds in known.items() if part not in lacking),
+        lacking=lacking,
+    )
+
+
+def _operation(row: Row, samples: float, number_format: str) -> Operation:
+    convolves = row.kind == "product" and _CONVOLUTION in row.name
+    way = row.name.rpartition(" ")[2] if convolves and row.direction == "backward" else "forward"
+    return Operation(
+        kind=_CONVOLUTION if convolves else row.kind,
+        name=row.name,
+        format="fp32" if row.width == 4 and number_format != "tf32" else number_format,
+        flops=_at(row.flops, samples),
+        bytes=_at(row.bytes, samples),
+        backward=row.direction == "backward",
+        dims=None if row.dims is None else _dims(row.dims, samples, way),
+        way=way,
+        keys=row.keys,
+    )
+
+
+def _dims(dims: tuple[Affine, ...], samples: float, way: str) -> Dims:
+    """Of the forward product: an input gradient is (m, k, n), a weight's (n, k, m)."""
+    a, b, c, groups = (_at(each, samples) for each in dims)
+    m, n, k = {"input": (a, c, b), "weight": (c, a, b)}.get(way, (a, b, c))
+    return m, n, k, groups
+
+
+def _at(line: Affine, samples: float) -> float:
+    return line[0] + line[1] * samples
