@@ -267,7 +267,8 @@ def _stop(stop: dict[str, Any]) -> Iterator[str]:
             f"{stop['rule']}; the rest is {show_count(freed['device_hours'])} device-hours{money}",
         )
         yield line("instead", freed["use"][-1])
-    yield line("expect", _expected(stop["curve"]))
+    ratio = f"{stop['run_tokens_per_param']:.3g} tokens a parameter at the end"
+    yield line("expect", f"{_expected(stop['curve'])}; {ratio}")
     steps = ", ".join(f"{step:,}" for step in stop["next_validation"])
     cost = stop["validation_cost"]
     each = f"{show_count(cost['tokens_each'], 'tokens')} take {show_duration(cost['seconds_each'])}"

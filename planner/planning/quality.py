@@ -74,6 +74,7 @@ def stop_of(each: Scenario, run: RunPart, cost: CostPart) -> dict[str, Any] | No
         "threshold": THRESHOLD,
         "tokens": stop,
         "tokens_per_param": stop / asked.params,
+        "run_tokens_per_param": asked.tokens / asked.params,
         "step": math.ceil(share * run.steps) if within else None,
         "loss": loss(asked.params, stop) if within and stop > 0 else None,
         "last_doubling_gain": marginal.last_doubling,
