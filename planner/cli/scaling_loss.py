@@ -18,9 +18,10 @@ from planner.cli.scaling_options import (
 from planner.errors import PlannerError
 from planner.quantities import FRACTION, TOKENS, read, show_count, show_percent
 from planner.scaling.allocations import allocation_names
-from planner.scaling.forecast import predict_loss
+from planner.scaling.forecast import LossForecast, predict_loss
 from planner.scaling.laws import choose_law
 from planner.scaling.marginal import THRESHOLD, marginal_gain
+from planner.scaling.task_error import task_error
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
         ["training compute (6ND)", show_compute(answer["flops"])],
         ["gain of the last doubling of data", show_percent(answer["gain_last_doubling"])],
         ["gain of the next doubling", show_percent(answer["gain_next_doubling"])],
+        *_task_row(answer["task_error"]),
         [f"next doubling below {show_percent(answer['threshold'])} from", _stop(answer)],
     ]
     print_table("Forecast", ["what", "value"], rows)
@@ -91,10 +93,36 @@ def _answer(args: argparse.Namespace) -> dict[str, Any]:
         "threshold": marginal.threshold,
         "stop_tokens": marginal.stop_tokens,
         "stop_tokens_seen": marginal.stop_tokens_seen,
+        "task_error": _task_error(forecast),
         "reason": forecast.reason,
         "beyond_fit": forecast.reach and forecast.reach.to_json(),
         "warnings": [*counted.warnings, *forecast.warnings],
     }
+
+
+def _task_error(forecast: LossForecast) -> dict[str, Any] | None:
+    """The error on tasks at the loss and at the ends of its interval; None where none is known."""
+    known = task_error(forecast.law)
+    if known is None or forecast.value is None:
+        return None
+    assert forecast.low is not None
+    assert forecast.high is not None
+    return {
+        "value": known.at(forecast.value),
+        "low": known.at(forecast.low),
+        "high": known.at(forecast.high),
+        "tasks": known.tasks,
+        "source": known.source,
+        "trap": known.trap,
+    }
+
+
+def _task_row(error: dict[str, Any] | None) -> list[list[str]]:
+    if error is None:
+        return []
+    value, low, high = (show_percent(error[end]) for end in ("value", "low", "high"))
+    shown = f"{value} ({low} to {high})"
+    return [[error["tasks"], f"{shown}; {error['trap']}"]]
 
 
 def _stop(answer: dict[str, Any]) -> str:

@@ -215,6 +215,17 @@ def test_laws_lists_every_name_of_the_contract(forerun: Forerun) -> None:
     assert forerun("scaling", "laws", "nobody").status == 2
 
 
+def test_a_law_whose_runs_were_tested_tells_the_error_on_tasks(forerun: Forerun) -> None:
+    words = ("scaling", "loss", "--params", "1.4B", "--tokens", "28B", "--law", "gadre2024-rpj")
+    answer = forerun(*words, "--json").json
+    error = answer["task_error"]
+    assert error["value"] == pytest.approx(0.857 - 2.2065 * np.exp(-0.7146 * answer["loss"]))
+    assert error["low"] < error["value"] < error["high"]
+    assert "17 tasks" in forerun(*words).out
+    plain = forerun("scaling", "loss", "--params", "1.4B", "--tokens", "28B", "--json").json
+    assert plain["task_error"] is None
+
+
 def test_a_published_table_is_fitted_by_naming_its_columns(
     forerun: Forerun, tmp_path: Path
 ) -> None:
