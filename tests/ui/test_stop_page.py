@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from streamlit import config
 from streamlit.testing.v1 import AppTest
 
 from planner.scaling.logs import read_log
@@ -34,6 +35,15 @@ def log(tmp_path: Path) -> Path:
     path = tmp_path / "run.csv"
     path.write_text(log_text())
     return path
+
+
+@pytest.fixture(autouse=True)
+def local_server() -> Iterator[None]:
+    """Paths may be typed where `forerun app` listens, which is on this machine only."""
+    before = config.get_option("server.address")
+    config.set_option("server.address", "127.0.0.1")
+    yield
+    config.set_option("server.address", before)
 
 
 def opened(**params: str) -> AppTest:
