@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from planner.errors import PlannerError
-from planner.quantities import show_duration, show_energy, show_usd, show_whole
+from planner.quantities import show_duration, show_energy, show_percent, show_usd, show_whole
 from planner.run import Budget
 from ui import choose_controls, choose_owning, choose_view, jump
 from ui import choose_tables as tables
@@ -18,6 +18,7 @@ from ui.charts.choose import choose_figure, near
 from ui.choose_view import Question, job_of, jobs
 from ui.headline import Card, card_html
 from ui.jobs import Job
+from ui.phrases import said
 from ui.scenario import Scenario
 from ui.show import chart, section
 from ui.table import to_csv, to_html
@@ -101,9 +102,25 @@ def answered(answer: Mapping[str, Any], scenario: Scenario, words: Words) -> Non
 def aim_sentence(answer: Mapping[str, Any], words: Words) -> str:
     """What the ranking is by and, where nobody asked for it, why."""
     by, key = words(f"choose.by_{answer['by']}").lower(), choose_view.reason_key(answer)
+    if answer["weights"] and key is None:
+        by += f" ({weights_shown(answer['weights'], words)})"
     if key is not None:
         return words("choose.ranked_because", by=by, reason=words(f"choose.reason_{key}"))
     return words("choose.ranked", by=by)
+
+
+def weights_shown(weights: Mapping[str, float], words: Words) -> str:
+    """Shares of what a value weighs.
+
+    >>> weights_shown({"time": 0.4, "cost": 1.6}, Words(language="en"))
+    'time 20 %, cost 80 %'
+    """
+    total = sum(weights.values())
+    shares = {name: weight / total for name, weight in weights.items()}
+    return ", ".join(
+        f"{words(f'choose.by_{name}').lower()} {show_percent(share)}"
+        for name, share in shares.items()
+    )
 
 
 def cards(row: Mapping[str, Any], words: Words, *, limited: bool) -> tuple[Card, ...]:
@@ -120,7 +137,7 @@ def cards(row: Mapping[str, Any], words: Words, *, limited: bool) -> tuple[Card,
             notes=(
                 settings(row, words),
                 limits if limited else "",
-                "" if row["within_limits"] else row["why"],
+                "" if row["within_limits"] else said(row["why"], words),
             ),
         ),
         _figure("choose_time", "plan.time", show_duration, run, "seconds", words),

@@ -10,6 +10,7 @@ import hardware_db
 from planner.planning.owning import WHOLE_SYSTEM, Assumptions, Owning, owning
 from planner.quantities import show_bytes, show_duration, show_energy, show_usd, show_whole
 from ui.options import accelerator_name
+from ui.phrases import said
 from ui.table import Row, Table
 from ui.text import Words
 
@@ -50,7 +51,7 @@ def _ranked(place: int, row: Mapping[str, Any], words: Words) -> Row:
             _known(words, show_energy, energy["kwh"]),
             held + doubt,
             words.name("choose.grade", grade),
-            row["why"],
+            said(row["why"], words),
         ),
         values=(
             *(place, row["sku"], row["count"], row["verdict"]),
@@ -90,7 +91,7 @@ def left_out(answer: Mapping[str, Any], words: Words) -> Table:
 def _shortage(row: Mapping[str, Any], words: Words) -> str:
     """Memory that is short; another reason in the planner's words."""
     if not row["why"].startswith("memory: the leanest"):
-        return str(row["why"])
+        return said(row["why"], words)
     need = show_bytes(row["memory"]["peak_bytes"])
     return words("choose.too_small", need=need, count=show_whole(row["count"]))
 

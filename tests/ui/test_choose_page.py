@@ -23,6 +23,7 @@ from ui.charts.choose import LARGEST, choose_figure, near, status_of
 from ui.choose_controls import counts_of
 from ui.choose_view import Question, answered, counts_near, dots, key_of, offered
 from ui.model_source import Source
+from ui.phrases import said
 from ui.table import to_csv, to_html
 from ui.text import Words
 
@@ -298,3 +299,16 @@ def test_the_ranking_table_has_a_row_each_with_interval_evidence_and_reason() ->
 def test_numbers_to_try_are_read_as_people_write_them() -> None:
     assert counts_of("8; 16,8") == (8, 16)
     assert counts_near(1) == (1, 2, 4)
+
+
+@pytest.mark.parametrize("by", [None, "time", "cost", "energy"])
+def test_reasons_are_said_in_chinese_whole(by: str | None) -> None:
+    kept = (*SKUS, "on-demand", "budget.usd", "USD", "W", "min", "h")
+    kept = (*kept, "hardware.power_limit", "--power-limit")
+    names = re.compile("|".join(rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in kept))
+    for row in answer(by=by, usd=None if by else 30)["ranking"]:
+        if not row["fits"]:
+            continue
+        text = said(row["why"], Words(language="zh-Hant"))
+        assert not re.search("[A-Za-z]{2,}", names.sub("", text)), (row["why"], text)
+        assert said(row["why"], WORDS) == row["why"]
