@@ -180,7 +180,11 @@ def _strip(plan: Plan, words: Words) -> str:
     """Speed in one quiet line."""
     rate = plan.throughput
     shown = (
-        words.number(show_rate(rate.tokens_per_second, "tokens")),
+        words.number(
+            show_rate(rate.samples_per_second, "samples")
+            if rate.tokens_per_second is None
+            else show_rate(rate.tokens_per_second, "tokens")
+        ),
         words("plan.mfu", percent=show_percent(rate.mfu)),
         words("plan.per_device", rate=show_flops_of(rate.tflops_per_device)),
         words("plan.device_hours", hours=show_whole(plan.run.device_hours)),

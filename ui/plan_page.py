@@ -36,9 +36,17 @@ def title(plan: Plan, words: Words) -> str:
     return words(
         "plan.scenario",
         model=plan.model.name,
-        amount=words.number(show_count(plan.run.tokens, "tokens")),
+        amount=words.number(amount(plan)),
         machine=words("plan.of_devices", count=show_whole(count), name=name),
     )
+
+
+def amount(plan: Plan) -> str:
+    """How much is trained on: tokens, or the samples of a traced module."""
+    run = plan.run
+    if run.tokens is None:
+        return show_count(run.samples, "samples")
+    return show_count(run.tokens, "tokens")
 
 
 def draw(scenario: Scenario, plan: Plan, words: Words) -> None:

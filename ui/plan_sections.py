@@ -92,7 +92,7 @@ def _loss(scenario: Scenario, plan: Plan, words: Words) -> None:
     unique = data.unique_tokens or data.dataset_tokens
     curve = loss_curve(
         float(plan.model.params_active),
-        float(plan.run.tokens),
+        float(plan.run.tokens or 0),  # a law is of tokens, so there are some
         loss.law,
         float(unique) if unique else None,
         loss.conditions.get("experts"),
@@ -105,7 +105,7 @@ def _loss(scenario: Scenario, plan: Plan, words: Words) -> None:
         figure=loss_figure(
             curve,
             words,
-            tokens=plan.run.tokens,
+            tokens=plan.run.tokens or 0,
             loss=loss.value,
             stop_tokens=plan.stop["tokens"] if plan.stop else None,
         ),

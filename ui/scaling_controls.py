@@ -79,7 +79,8 @@ def usual_amount(plan: Plan, unit: str) -> str:
         return "" if usd is None else f"{usd:,.0f}" if usd >= 100 else f"{usd:.3g}"
     if unit == "days":
         return f"{plan.run.seconds / DAY:.4g}"
-    return f"{6 * plan.model.params_active * plan.run.tokens:.3g}"
+    tokens = plan.run.tokens
+    return "" if tokens is None else f"{6 * plan.model.params_active * tokens:.3g}"
 
 
 def _read(kind: Kind, field: str, text: str, words: Words) -> float | None:

@@ -86,12 +86,15 @@ def _model_mistakes(values: Mapping[str, str]) -> dict[str, str]:
 
 def _refuse_paths(values: Mapping[str, str]) -> None:
     """A link must not make the server open its files: a model is a preset or hf:ORG/NAME."""
-    from planner.models import preset_ids
-    from planner.models.presets import nearest_presets
+    from planner.models.presets import nearest_presets, preset_ids, traced_ids
 
     model = values["model"].strip()
-    if values["source"] != "preset" or model in preset_ids() or model.startswith("hf:"):
+    known = (*preset_ids(), *traced_ids())
+    if values["source"] != "preset" or model in known or model.startswith("hf:"):
         return
+    if ".py" in model:
+        remedy = "the application runs no file: plan it in a terminal, with forerun plan"
+        raise PlannerError("model", model, remedy)
     near = nearest_presets(model)
     remedy = f"did you mean {', '.join(near)}?" if near else "choose a preset, or write hf:ORG/NAME"
     raise PlannerError("model", model or None, remedy)

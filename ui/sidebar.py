@@ -106,9 +106,9 @@ class Sidebar:
         with self._group("model", open=True):
             source = self._segments("source", on_change=state.start_typing)
             if source == "preset":
-                from planner.models import preset_ids
+                from planner.models.presets import preset_ids, traced_ids
 
-                self._select("model", list(preset_ids()), new=True)
+                self._select("model", sorted((*preset_ids(), *traced_ids())), new=True)
             elif source == "config":
                 self._config()
             else:

@@ -11,7 +11,13 @@ from planner.errors import PlannerError
 from planner.models.flops import flops_parts
 from planner.models.kvcache import kv_cache_bytes
 from planner.models.lora import all_matrices, lora_params
-from planner.models.presets import load_preset, preset_ids, preset_source
+from planner.models.presets import (
+    load_preset,
+    load_traced,
+    preset_ids,
+    preset_source,
+    traced_ids,
+)
 from planner.models.registry import known_families
 from planner.models.sources import load_model
 from planner.models.states import state_bytes
@@ -36,7 +42,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "model",
         nargs="?",
         metavar="MODEL",
-        help="a preset, a Hugging Face config.json (or its folder), or hf:ORG/NAME",
+        help="a preset, a Hugging Face config.json (or its folder), hf:ORG/NAME, or "
+        "FILE.py:FUNCTION that makes a torch module",
+    )
+    parser.add_argument(
+        "--input-shape", metavar="D,D,..", help="of one sample of FILE.py:FUNCTION: 3,224,224"
     )
     parser.add_argument("--list", action="store_true", help="the presets and known architectures")
     parser.add_argument(
@@ -66,12 +76,39 @@ def run(args: argparse.Namespace) -> int:
         return _list(args)
     if args.model is None:
         raise PlannerError("MODEL", None, "name a preset or a config.json; --list prints presets")
-    model = load_model(args.model)
+    model = load_model(args.model, input_shape=_input_shape(args))
+    if model.table is not None:
+        return _traced(args, model)
+    if args.input_shape is not None:
+        remedy = f"{model.name} is a transformer: leave it out, say --seq-len"
+        raise PlannerError("--input-shape", args.input_shape, remedy)
     answer = describe(model, seq_len=_seq_len(args, model), trainable=_trainable(args, model))
     if args.json:
         print_json(answer)
     else:
         _print(model, answer)
+    return 0
+
+
+def _input_shape(args: argparse.Namespace) -> tuple[int, ...] | None:
+    from planner.run.values import shape
+
+    return None if args.input_shape is None else shape("--input-shape", args.input_shape)
+
+
+def _traced(args: argparse.Namespace, model: Model) -> int:
+    """A torch module that was traced: samples, not tokens; no adapters."""
+    from planner.cli.model_traced import describe as describe_traced
+    from planner.cli.model_traced import show
+
+    for flag, value in (("--seq-len", args.seq_len), ("--lora-rank", args.lora_rank)):
+        if value is not None:
+            raise PlannerError(flag, value, f"{model.name} is a traced module: leave it out")
+    answer = describe_traced(model)
+    if args.json:
+        print_json(answer)
+    else:
+        show(model, answer)
     return 0
 
 
@@ -185,6 +222,8 @@ def _length_warnings(model: Model, seq_len: int) -> list[str]:
 
 def _list(args: argparse.Namespace) -> int:
     models = [(preset, load_preset(preset)) for preset in preset_ids()]
+    models += [(preset, load_traced(preset)) for preset in traced_ids()]
+    models.sort(key=lambda each: each[0])
     if args.json:
         print_json({"presets": [_listed(*each) for each in models], "families": known_families()})
         return 0

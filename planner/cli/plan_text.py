@@ -178,14 +178,26 @@ def _setting(plan: Plan) -> Iterator[str]:
     degrees = " ".join(f"{name} {layout[name]}" for name in _LAYOUT_WORDS if layout[name] > 1)
     sharding = "" if layout["sharding"] == "none" else f", sharding {layout['sharding']}"
     yield paint("Settings", "bold")
+    tokens = chosen["tokens_per_step"]
     batch = (
         f"{chosen['global_batch']:,} {chosen['sample']} = micro-batch {chosen['micro_batch']} x "
-        f"accumulation {chosen['accumulation']} x dp {layout['dp']}, "
-        f"{show_count(chosen['tokens_per_step'], 'tokens')} a step"
+        f"accumulation {chosen['accumulation']} x dp {layout['dp']}"
     )
+    if tokens is not None:
+        batch += f", {show_count(tokens, 'tokens')} a step"
     yield line("batch", batch)
     yield line("layout", f"{degrees or 'one device'}{sharding}; {chosen['interconnect']}")
-    words = ("precision", "optimizer", "recompute", "attention", "loss", "compile", "offload")
+    words: tuple[str, ...] = (
+        "precision",
+        "optimizer",
+        "recompute",
+        "attention",
+        "loss",
+        "compile",
+        "offload",
+    )
+    if tokens is None:  # a traced module's own code decides both
+        words = tuple(word for word in words if word not in ("attention", "loss"))
     stated = [f"{word} {chosen[word]}" for word in words if chosen[word] != "none"]
     yield line("task", ", ".join([chosen["task"], *stated]))
     yield line("stack", chosen["stack"])
@@ -206,10 +218,16 @@ def _step(plan: Plan) -> Iterator[str]:
     step, rate = plan.step, plan.throughput
     took = show_interval(show_duration, step.seconds, step.low, step.high)
     yield paint(f"Step {took}", "bold")
-    speed = f"{show_rate(rate.tokens_per_second, 'tokens')}, "
-    if plan.chosen["sample"] == "images":
-        speed += f"{show_rate(rate.tokens_per_second / plan.chosen['seq_len'], 'images')}, "
-    speed += f"{show_rate(rate.tokens_per_second_per_device, 'tokens')} per device, "
+    speed = ""
+    if rate.tokens_per_second is not None:
+        speed += f"{show_rate(rate.tokens_per_second, 'tokens')}, "
+    if rate.tokens_per_second is None or plan.chosen["sample"] == "images":
+        speed += f"{show_rate(rate.samples_per_second, plan.chosen['sample'])}, "
+    if rate.tokens_per_second_per_device is not None:
+        speed += f"{show_rate(rate.tokens_per_second_per_device, 'tokens')} per device, "
+    else:
+        each = show_rate(rate.samples_per_second_per_device, plan.chosen["sample"])
+        speed += f"{each} per device, "
     speed += f"{show_flops(rate.tflops_per_device * 1e12, per_second=True)} per device, "
     speed += f"MFU {show_percent(rate.mfu)}, HFU {show_percent(rate.hfu)} of "
     speed += show_flops(rate.peak_tflops * 1e12, per_second=True)
@@ -248,7 +266,10 @@ def _run(plan: Plan) -> Iterator[str]:
     yield paint(f"{took}, {show_percent(run.goodput)} of it progress", "bold")
     yield from bars(run.parts, _in_time_unit(run.seconds), whole=run.seconds)
     epochs = f", {run.epochs:.3g} epochs" if run.epochs else ""
-    yield line("", f"{show_count(run.tokens, 'tokens')} in {run.steps:,} steps{epochs}", column=0)
+    amount = show_count(run.samples, "samples")
+    if run.tokens is not None:
+        amount = show_count(run.tokens, "tokens")
+    yield line("", f"{amount} in {run.steps:,} steps{epochs}", column=0)
     if plan.stop:
         yield from _stop(plan.stop)
 

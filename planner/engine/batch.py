@@ -22,6 +22,7 @@ from planner.engine.software import Software, softwares
 if TYPE_CHECKING:
     from hardware_db import Accelerator
     from planner.engine.configuration import Configuration
+    from planner.engine.table import Table
     from planner.stacks import Stack
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -113,6 +114,8 @@ class Batch:
     software: Software
     machine: Machine
     size: int
+    table: Table | None = None  # of a traced module: all candidates train it ...
+    precision: str = ""  # ... in this precision
 
     def vary(self, size: int, **arrays: Array) -> Batch:
         """The same batch with some layout arrays replaced by arrays of (size,)."""
@@ -128,6 +131,9 @@ def batch_of(
     assert configurations, "a batch holds at least one configuration"
     parts = [accelerator(each.sku) for each in configurations]
     stacks = [stack(each.stack) for each in configurations]
+    first = configurations[0]
+    tables = {id(each.model.table) for each in configurations}
+    assert len(tables) == 1, "a batch holds transformers or one traced module"
     return Batch(
         shape=shapes([each.model for each in configurations], configurations),
         parallel=_parallel(configurations),
@@ -135,6 +141,8 @@ def batch_of(
         software=softwares(configurations, stacks),
         machine=machines(configurations, parts),
         size=len(configurations),
+        table=first.model.table,
+        precision=first.precision if first.model.table else "",
     )
 
 

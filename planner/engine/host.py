@@ -112,6 +112,26 @@ def _value(style: str, name: str) -> float | None:
 
 
 @cache
+def kernel_operations() -> dict[str, float]:
+    """Host operations per kernel of plain modules, by direction, and of compiled code.
+
+    Means of the measured layers of plain torch modules (torch-native, hf), whose kernels are
+    counted too; compiled, of whole compiled layers.
+    """
+    plain = ("torch-native", "hf")
+    compiled = _operations("torch-compiled-whole") / (2 * COMPILED_KERNELS)
+    ratios = {
+        way: sum(
+            (_value(style, f"{way}_ops") or 0.0) / (_value(style, f"kernels_{way}") or 1.0)
+            for style in plain
+        )
+        / len(plain)
+        for way in ("forward", "backward")
+    }
+    return {**ratios, "compiled": compiled}
+
+
+@cache
 def _table() -> dict[str, Any]:
     table: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return table

@@ -24,7 +24,11 @@ def launch_seconds(batch: Batch, device: Array, count: Array, c: Constants) -> A
     Soft maximum of device and host time, minus the device time: an asynchronous queue hides
     launches behind long kernels, not behind short ones. `count` is layers by kind, (g, n).
     """
-    host = np.sum(host_seconds(batch, c) * count, axis=0)
+    return waited(device, np.sum(host_seconds(batch, c) * count, axis=0), c)
+
+
+def waited(device: Array, host: Array, c: Constants) -> Array:
+    """Seconds that the device waits for the host, (n,)."""
     power = c.overlap_power
     longest = np.maximum(device, host)
     ratio = np.minimum(device, host) / np.maximum(longest, 1e-30)

@@ -78,6 +78,10 @@ def memory_bytes(batch: Batch, c: Constants, stage: str = "worst") -> MemoryByte
 
 def peak(batch: Batch, c: Constants) -> tuple[MemoryBytes, dict[str, Step]]:
     """The worst stage's parts, and the moments of a step on every stage that was looked at."""
+    if batch.table is not None:
+        from planner.engine import traced_memory  # what follows knows transformers alone
+
+        return traced_memory.peak(batch, c)
     mine = work(batch)
     stages = ["first"]
     if (batch.parallel.pp > 1).any():

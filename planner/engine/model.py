@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from planner.engine.table import Table
 
 ROLES = ("attention", "ffn", "expert", "shared", "router", "head", "other")
 
@@ -108,7 +112,7 @@ class Model:
 
     name: str
     family: str  # the config's model_type
-    kind: str  # decoder | encoder | encoder-decoder | vit
+    kind: str  # decoder | encoder | encoder-decoder | vit | traced
     hidden: int
     vocab: int  # rows of the output layer; 0 = no output layer over a vocabulary
     blocks: tuple[Block, ...]
@@ -122,6 +126,7 @@ class Model:
     image_tokens: int | None = None  # vit: tokens per image at the config's size
     matrices: tuple[Matrix, ...] = ()  # outside the layers: output layer, pooler, projections
     warnings: tuple[str, ...] = field(default=())
+    table: Table | None = None  # of a traced module, which one block of all parameters stands for
 
     @property
     def layers(self) -> int:

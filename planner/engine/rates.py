@@ -65,13 +65,17 @@ def wide_fraction(batch: Batch, c: Constants) -> Array:
 
 def flash_rate(batch: Batch, c: Constants) -> Array:
     """Sustained FLOP/s of flash attention, forward and backward together, (g, n)."""
+    return attention_rate(batch, c, batch.shape.blocks.head_dim, attended_tokens(batch))
+
+
+def attention_rate(batch: Batch, c: Constants, head_dim: Array, keys: Array) -> Array:
+    """The same of heads `head_dim` wide whose queries see `keys` keys."""
     recipe, machine = batch.recipe, batch.machine
     vendor = (recipe.vendor_attention > 0) | (recipe.flash_generation >= 3)
     newest = np.where(vendor, c.flash_vendor, c.flash_hopper)
     fraction = np.where(machine.generation >= 9.0, newest, c.flash)
     fraction = np.where(recipe.flash_generation < 2, c.flash_first, fraction)
-    narrow = np.where(batch.shape.blocks.head_dim <= 64, c.flash_narrow, 1.0)
-    keys = attended_tokens(batch)
+    narrow = np.where(head_dim <= 64, c.flash_narrow, 1.0)
     result: Array = machine.attention_peak * fraction * narrow * keys / (keys + c.flash_half_keys)
     return result
 

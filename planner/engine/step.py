@@ -83,6 +83,10 @@ class _Micro:
 
 def step_seconds(batch: Batch, c: Constants) -> StepSeconds:
     """The parts of one optimizer step of every candidate."""
+    if batch.table is not None:
+        from planner.engine import traced  # what follows knows transformers alone
+
+        return traced.step_seconds(batch, c)
     parallel = batch.parallel
     weights, sustained = local_weights(batch), rates(batch, c)
     micro = _micro_batch(batch, weights, sustained, c)
@@ -106,7 +110,7 @@ def _micro_batch(batch: Batch, weights: LocalWeights, sustained: Rates, c: Const
     count = stage_layers(batch)
     parts = {name: _sum(value, count) for name, value in _named(layer).items()}
     device = sum(parts.values(), np.zeros(1))
-    parts["sharding"] = _sharding(batch, weights, device, c)
+    parts["sharding"] = sharding_seconds(batch, weights, device, c)
     parts["launch"] = launch_seconds(batch, device + parts["sharding"], count, c)
     backward = BACKWARD_SHARE * (device + parts["launch"])
     return _Micro(parts=parts, head=_head(batch, sustained, c), backward=backward)
@@ -159,7 +163,7 @@ def logit_traffic(batch: Batch) -> Array:
     return result
 
 
-def _sharding(batch: Batch, weights: LocalWeights, device: Array, c: Constants) -> Array:
+def sharding_seconds(batch: Batch, weights: LocalWeights, device: Array, c: Constants) -> Array:
     """Exposed gathers (forward, backward) and scatter of one micro-batch under full sharding."""
     sharded = (batch.parallel.sharding == ZERO3) | (batch.parallel.sharding == HSDP)
     if not sharded.any():

@@ -8,7 +8,13 @@ from pathlib import Path
 from planner.engine.model import Model
 from planner.errors import PlannerError
 from planner.models.config import model_from_config, read_config_file, read_json
-from planner.models.presets import load_preset, nearest_presets, preset_ids
+from planner.models.presets import (
+    load_preset,
+    load_traced,
+    nearest_presets,
+    preset_ids,
+    traced_ids,
+)
 
 _HUB = "hf:"
 _PART = r"\w(?:[\w.-]*\w)?"  # the hub's own rules
@@ -16,12 +22,20 @@ _HUB_ID = re.compile(rf"(?!.*(?:\.\.|--))(?=.{{3,96}}$){_PART}/{_PART}", re.ASCI
 _MODULE = re.compile(r".+\.py(:\w*)?$")
 
 
-def load_model(spec: str, *, base_dir: str | Path | None = None) -> Model:
+def load_model(
+    spec: str,
+    *,
+    base_dir: str | Path | None = None,
+    input_shape: tuple[int, ...] | None = None,
+    precision: str = "bf16",
+) -> Model:
     """The model that `spec` names.
 
     A preset id (`llama-3-8b`), a path to a config.json or to a folder that holds one (relative
-    to `base_dir`, else to the working directory), or `hf:ORG/NAME` for the config of a model on
-    the Hugging Face hub. Raises PlannerError for anything else, with the nearest preset ids.
+    to `base_dir`, else to the working directory), `hf:ORG/NAME` for the config of a model on
+    the Hugging Face hub, or `path/to/file.py:function` for a torch module, which is run in a
+    process of its own and traced on samples of `input_shape`; of the rarer formats only that of
+    `precision`. Raises PlannerError for anything else, with the nearest preset ids.
     """
     if not isinstance(spec, str) or not spec.strip():
         raise PlannerError("model", spec, "give a preset id, a config.json or hf:ORG/NAME")
@@ -29,12 +43,33 @@ def load_model(spec: str, *, base_dir: str | Path | None = None) -> Model:
     if spec.startswith(_HUB):
         return _from_hub(spec)
     if _MODULE.fullmatch(spec):
-        raise PlannerError("model", spec, "tracing a torch module is not available yet")
+        return _from_module(spec, base_dir, input_shape, precision)
     if _looks_like_path(spec):
         return _from_path(spec, base_dir)
     if spec in preset_ids():
         return load_preset(spec)
+    if spec in traced_ids():
+        return load_traced(spec, input_shape)
     return _from_word(spec, base_dir)
+
+
+def _from_module(
+    spec: str,
+    base_dir: str | Path | None,
+    input_shape: tuple[int, ...] | None,
+    precision: str,
+) -> Model:
+    """Trace a function of a file in a process of its own."""
+    from planner.models.traced import packed, traced_model
+    from planner.tracing.process import FORMATS, trace_module
+
+    path, colon, function = spec.rpartition(":")
+    if not colon or not function.isidentifier():
+        raise PlannerError("model", spec, "name the function that makes the module: FILE.py:NAME")
+    formats = (*FORMATS, precision) if precision == "pure-bf16" else FORMATS
+    place = str(Path(base_dir or ".") / Path(path).expanduser())
+    table = trace_module(f"{place}:{function}", input_shape, formats=formats)
+    return traced_model(packed(table), name=spec, input_shape=input_shape)
 
 
 def _looks_like_path(spec: str) -> bool:

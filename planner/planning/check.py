@@ -50,14 +50,16 @@ def mfu_of(tokens_per_second: float, *, flops_per_token: float, peak: float) -> 
 
 
 def check_reported(bones: Outline, tokens_per_second: float) -> dict[str, Any]:
-    """A reported rate of all accelerators, tokens/s, against the dense peak and our plan."""
+    """A reported rate of all accelerators, tokens/s (samples/s of a traced module), against the
+    dense peak and our plan."""
     each, made = bones.scenario, bones.configuration
     ours = throughput_of(bones)
     per_device = tokens_per_second / made.num_devices
-    flops = ours.tflops_per_device * 1e12 / ours.tokens_per_second_per_device
+    mine = ours.tokens_per_second or ours.samples_per_second
+    flops = ours.tflops_per_device * 1e12 / (mine / made.num_devices)
     mfu = mfu_of(per_device, flops_per_token=flops, peak=peak_flops(bones))
     found = check_mfu(mfu)
-    ratio = tokens_per_second / ours.tokens_per_second
+    ratio = tokens_per_second / mine
     low, high = (bones.step.seconds / bound for bound in (bones.step.high, bones.step.low))
     where = "inside" if low <= ratio <= high else "outside"
     says = f"{found.says}; {ratio:.2f} times our best estimate, {where} its interval"

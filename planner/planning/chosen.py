@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.engine.model import Model
 from planner.planning.losses import offered, switches
 from planner.planning.outline import Outline
 from planner.planning.scenario import Scenario
@@ -23,9 +24,9 @@ def chosen_of(bones: Outline) -> dict[str, Any]:
         "micro_batch": made.micro_batch,
         "accumulation": made.accumulation,
         "global_batch": made.global_batch,
-        "sample": "images" if each.model.kind == "vit" else "sequences",
-        "tokens_per_step": round(made.global_batch * _tokens_per_row(bones)),
-        "seq_len": made.seq_len,
+        "sample": _sample(each.model),
+        "tokens_per_step": _tokens_per_step(bones),
+        "seq_len": None if each.model.table else made.seq_len,
         "lengths": _lengths(bones),
         "layout": layout,
         "task": made.task,
@@ -71,6 +72,13 @@ def _loss_reason(bones: Outline) -> dict[str, str]:
     return {"loss": f"{chosen} is {why}: set {switch} ({each.stack.name} takes {each.stack.loss})"}
 
 
+def _sample(model: Model) -> str:
+    """What a batch counts."""
+    if model.table is not None:
+        return "samples"
+    return "images" if model.kind == "vit" else "sequences"
+
+
 def _by_planner(bones: Outline) -> list[str]:
     training = bones.scenario.run.training
     left_open = {
@@ -84,9 +92,12 @@ def _by_planner(bones: Outline) -> list[str]:
     return [name for name, was_open in left_open.items() if was_open]
 
 
-def _tokens_per_row(bones: Outline) -> float:
-    lengths = bones.scenario.lengths
-    return lengths.tokens_per_row if lengths else float(bones.configuration.seq_len)
+def _tokens_per_step(bones: Outline) -> int | None:
+    """None for a traced module, whose data are samples."""
+    lengths, made = bones.scenario.lengths, bones.configuration
+    if bones.scenario.model.table is not None:
+        return None
+    return round(made.global_batch * (lengths.tokens_per_row if lengths else made.seq_len))
 
 
 def _lengths(bones: Outline) -> dict[str, Any] | None:

@@ -24,6 +24,7 @@ REASONS = {
     "adapters": "adapters on frozen weights: few published runs",
     "launch_bound": "short kernels: the host's speed decides, which nobody states",
     "math_attention": "attention without a flash kernel",
+    "traced": "traced module: no published rows of this kind were in the fit",
 }
 
 
@@ -40,6 +41,7 @@ def doubts_of(each: Scenario) -> tuple[str, ...]:
     found["memory_figures"] |= part.from_memory("usable_bytes")
     found["math_attention"] = training.attention == "sdpa-math"
     found["laptop_power"] = part.form_factor == "laptop" and each.device is None
+    found["traced"] = each.model.table is not None
     return applying(found)
 
 

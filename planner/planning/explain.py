@@ -8,6 +8,7 @@ from typing import Any
 from planner.planning.explain_memory import memory_lines
 from planner.planning.explain_run import cost_lines, energy_lines, run_lines
 from planner.planning.explain_step import layer_lines, machine_lines, step_lines
+from planner.planning.explain_traced import row_lines
 from planner.planning.outline import Outline
 
 
@@ -27,6 +28,11 @@ def explained(bones: Outline) -> list[dict[str, Any]]:
 def _rates(bones: Outline) -> dict[str, Iterator[str]]:
     """Rates and products: of a profile where one device was measured, else of the engine."""
     products = "One layer, one micro-batch, forward"
+    if bones.scenario.model.table is not None:
+        return {
+            "The machine's sustained rates": machine_lines(bones),
+            "One micro-batch, forward and backward, its slowest operations": row_lines(bones),
+        }
     if bones.measured is None or bones.scenario.num_devices > 1:
         return {
             "The machine's sustained rates": machine_lines(bones),

@@ -26,10 +26,9 @@ _OVERHEADS = (
 def run_lines(bones: Outline) -> Iterator[str]:
     """Steps from tokens, training time from steps, and the overheads with what they assume."""
     run, made = bones.run, bones.configuration
-    yield (
-        f"{show_count(run.tokens, 'tokens')} at {made.global_batch:,} sequences a step: "
-        f"{show_whole(run.steps, 'steps')}"
-    )
+    unit = "samples" if run.tokens is None else "sequences"
+    amount = show_count(run.samples, unit) if run.tokens is None else _tokens(run.tokens)
+    yield (f"{amount} at {made.global_batch:,} {unit} a step: {show_whole(run.steps, 'steps')}")
     yield (
         f"{run.steps:,} x {show_duration(bones.step.seconds)} = "
         f"{show_duration(run.parts['training'])} of training"
@@ -45,6 +44,10 @@ def run_lines(bones: Outline) -> Iterator[str]:
         f"sum {show_duration(run.seconds)} x {made.num_devices:,} accelerators = "
         f"{show_count(run.device_hours)} device-hours"
     )
+
+
+def _tokens(tokens: int) -> str:
+    return show_count(tokens, "tokens")
 
 
 def cost_lines(bones: Outline) -> Iterator[str]:

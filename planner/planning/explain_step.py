@@ -101,8 +101,11 @@ def step_lines(bones: Outline) -> Iterator[str]:
     """The parts of the step that take any time, and their sum."""
     made, step = bones.configuration, bones.step
     layers = float(np.sum(stage_layers(bones.batch)))
+    traced = bones.scenario.model.table is not None
     yield (
-        f"{made.accumulation:,} micro-steps of {made.micro_batch} x {made.seq_len:,} tokens "
+        f"{made.accumulation:,} micro-steps of {made.micro_batch} samples"
+        if traced
+        else f"{made.accumulation:,} micro-steps of {made.micro_batch} x {made.seq_len:,} tokens "
         f"through {layers:g} layers of the fullest stage"
     )
     if made.pp > 1:
@@ -118,12 +121,9 @@ def step_lines(bones: Outline) -> Iterator[str]:
         f"sum: {show_duration(step.seconds)}; 80 % interval "
         f"{show_span(show_duration, step.low, step.high, like=step.seconds)} from published runs"
     )
-    tokens = show_count(made.tokens_per_step, "tokens")
-    yield f"{tokens} / {show_duration(step.seconds)} = {_rate(bones)}"
-
-
-def _rate(bones: Outline) -> str:
-    return show_rate(bones.configuration.tokens_per_step / bones.step.seconds, "tokens")
+    unit = "samples" if traced else "tokens"
+    rate = show_rate(made.tokens_per_step / step.seconds, unit)
+    yield f"{show_count(made.tokens_per_step, unit)} / {show_duration(step.seconds)} = {rate}"
 
 
 def _first(value: Any) -> float:

@@ -26,6 +26,8 @@ def no_law(each: Scenario) -> str | None:
     """Why no loss can be forecast, None where it can."""
     if each.run.training.task != "pretrain":
         return f"no law forecasts the loss of {each.run.training.task}: add runs of your own"
+    if each.model.table is not None:
+        return "no law forecasts the loss of a traced module: add runs of your own"
     if each.model.kind != "decoder":
         return f"no law forecasts the loss of this kind of model ({each.model.kind})"
     return None

@@ -36,7 +36,8 @@ def run_part(
     low, high = run_bounds(total, step.seconds, step.high)
     return RunPart(
         steps=length.steps,
-        tokens=length.tokens,
+        tokens=None if each.model.table else length.tokens,
+        samples=length.samples,
         epochs=length.epochs,
         seconds=total,
         low=low,

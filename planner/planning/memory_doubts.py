@@ -18,6 +18,7 @@ REASONS = {
     "math_attention": "attention without a flash kernel",
     "offload": "offload to the host: few published peaks",
     "full_tuning": "full fine-tuning: what trainers hold beside the states varies",
+    "traced": "traced module: workspaces of its kernels are not counted",
     "mixture": "mixture of experts: an uneven router loads one device more",
 }
 
@@ -32,6 +33,7 @@ def memory_doubts(configuration: Configuration, stack: Stack) -> tuple[str, ...]
         "math_attention": configuration.attention == "sdpa-math",
         "offload": configuration.offload != "none",
         "full_tuning": configuration.task in ("full-ft", "dpo"),
+        "traced": configuration.model.table is not None,
         "mixture": any(block.num_experts for block in configuration.model.blocks),
     }
     return tuple(name for name, applies in found.items() if applies)

@@ -9,6 +9,8 @@ from planner.engine.layout import valid_tensor_degrees
 from planner.errors import PlannerError
 from planner.planning.losses import offered
 from planner.planning.scenario import Scenario
+from planner.planning.traced import MOST_MICRO_BATCH as MOST_SAMPLES
+from planner.planning.traced import SAMPLES
 
 MOST_STAGES = 64
 MOST_MICRO_BATCH = 128  # sequences
@@ -49,8 +51,8 @@ def options(scenario: Scenario) -> Options:
         ep=[layout.ep] if layout else _expert_degrees(scenario),
         sharding=[sharding] if sharding else _shardings(scenario, fixed=fixed),
         interleave=[layout.interleave] if layout else [1],
-        micro_batch=_micro_batches(training.micro_batch, global_batch),
         loss=offered(scenario),
+        micro_batch=_micro_batches(training.micro_batch, global_batch, most_micro_batch(scenario)),
         sequence_parallel=layout.sequence_parallel if layout else None,
         accumulation=training.accumulation,
         global_batch=global_batch,
@@ -101,6 +103,8 @@ def _shardings(scenario: Scenario, *, fixed: bool) -> list[str]:
     usual = scenario.stack.sharding
     if scenario.num_devices == 1:
         return ["none"]
+    if scenario.model.table is not None:
+        return ["none"] if fixed else ["none", "zero1", "zero3"]
     if fixed:
         return [usual]
     others = ["none", "zero1", "zero3"]
@@ -109,10 +113,15 @@ def _shardings(scenario: Scenario, *, fixed: bool) -> list[str]:
     return list(dict.fromkeys([usual, *others]))
 
 
-def _micro_batches(stated: int | None, global_batch: int | None) -> list[int]:
+def most_micro_batch(scenario: Scenario) -> int:
+    """The largest micro-batch worth trying: samples of a traced module may be small."""
+    return MOST_SAMPLES if scenario.model.table is not None else MOST_MICRO_BATCH
+
+
+def _micro_batches(stated: int | None, global_batch: int | None, limit: int) -> list[int]:
     if stated:
         return [stated]
-    most = min(global_batch or MOST_MICRO_BATCH, MOST_MICRO_BATCH)
+    most = min(global_batch or limit, limit)
     powers = [1 << power for power in range(most.bit_length()) if 1 << power <= most]
     divisors = [each for each in range(1, min(most, 16) + 1) if not (global_batch or 0) % each]
     return sorted({*powers, *divisors}) if global_batch else powers
@@ -141,7 +150,9 @@ def usual_global_batch(scenario: Scenario) -> int:
     Pre-training: 0.5 M tokens below a billion parameters, 2 M above (Brown et al. 2020, table 2.1),
     as a power of two times the devices so that it splits evenly.
     """
-    if scenario.run.training.task == "pretrain":
+    if scenario.model.table is not None:
+        wanted: float = SAMPLES
+    elif scenario.run.training.task == "pretrain":
         large = scenario.model.params_total >= 1e9
         tokens = PRETRAIN_BATCH_TOKENS if large else SMALL_MODEL_BATCH_TOKENS
         wanted = max(tokens / scenario.seq_len, 1)
@@ -159,6 +170,8 @@ def _splittable(scenario: Scenario) -> int:
 
 
 def _batch_reason(scenario: Scenario) -> str:
+    if scenario.model.table is not None:
+        return "usual for image classifiers (Goyal et al. 2017, section 5.1)"
     if scenario.run.training.task == "pretrain":
         if scenario.model.kind != "decoder":
             return "as many tokens a step as language models of this size take: say --global-batch"

@@ -14,7 +14,7 @@ from planner.planning.doubts import evidence_of
 from planner.planning.outline import Outline, at, named_parts, outline
 from planner.planning.phases import phase_bytes
 from planner.planning.quality import loss_of, stop_of
-from planner.planning.rates import throughput_of
+from planner.planning.rates import flops_of, throughput_of
 from planner.planning.result import MemoryPart, ModelPart, Plan
 from planner.planning.scenario import Scenario, scenario
 from planner.planning.shortfall import shortfall_of
@@ -91,15 +91,15 @@ def verdict_of(probability: float) -> str:
 
 
 def _model(each: Scenario) -> ModelPart:
-    from planner.models import flops_per_token
-
     model = each.model
+    per_token, per_sample = flops_of(each, each.seq_len)
     return ModelPart(
         name=model.name,
         params_total=model.params_total,
         params_active=model.params_active,
         params_trainable=each.trainable_params,
-        flops_per_token=flops_per_token(model, each.seq_len),
+        flops_per_token=per_token,
+        flops_per_sample=per_sample,
     )
 
 

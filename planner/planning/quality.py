@@ -25,6 +25,7 @@ def loss_of(each: Scenario, run: RunPart) -> LossPart:
         return LossPart(value=None, low=None, high=None, law=None, reason=reason, optimum=None)
     from planner.scaling.forecast import predict_loss
 
+    assert run.tokens is not None, "a law is of tokens"
     asked = question_of(each, float(run.tokens))
     forecast = predict_loss(
         params=asked.params, tokens=asked.tokens, law=asked.law, **asked.conditions
@@ -59,6 +60,7 @@ def stop_of(each: Scenario, run: RunPart, cost: CostPart) -> dict[str, Any] | No
     from planner.scaling.marginal import THRESHOLD, marginal_gain
     from planner.scaling.two_powers import loss_function
 
+    assert run.tokens is not None, "a law is of tokens"
     asked = question_of(each, float(run.tokens))
     loss = loss_function(asked.law, asked.conditions)
     marginal = marginal_gain(

@@ -16,7 +16,8 @@ class ModelPart:
     params_total: int
     params_active: int
     params_trainable: int
-    flops_per_token: float  # forward and backward, the model's own work
+    flops_per_token: float | None  # forward and backward, the model's own work
+    flops_per_sample: float  # the same of a whole sequence, or of a traced module's sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +35,10 @@ class StepPart:
 class Throughput:
     """Rates. MFU counts the model's own FLOP, HFU recomputation too, against the dense peak."""
 
-    tokens_per_second: float
-    tokens_per_second_per_device: float
+    tokens_per_second: float | None  # None for a traced module, whose data are samples
+    tokens_per_second_per_device: float | None
     samples_per_second: float
+    samples_per_second_per_device: float
     mfu: float
     hfu: float
     tflops_per_device: float  # of the model's own FLOP
@@ -63,7 +65,8 @@ class RunPart:
     """The whole run, seconds. `low` and `high` bound 80 %."""
 
     steps: int
-    tokens: int
+    tokens: int | None  # None for a traced module
+    samples: int  # sequences, or a traced module's samples
     epochs: float | None
     seconds: float
     low: float

@@ -10,6 +10,7 @@ from planner.engine.formats import ATTENTION, MATMUL
 from planner.errors import PlannerError
 from planner.planning.lengths import Lengths, lengths_of
 from planner.planning.machine_facts import completed
+from planner.planning.traced import STACK, check_stack, check_traced
 from planner.run.missing import MissingKeyError
 from planner.stacks import Stack, stack
 
@@ -34,7 +35,7 @@ class Scenario:
     devices_per_node: int
     network_bytes_per_second: float  # one way per accelerator; infinite on one node
     network_name: str
-    seq_len: int
+    seq_len: int  # 1 for a traced module: its tokens are samples
     trainable_params: int
     lora_targets: tuple[str, ...]  # engine.adapters.ROLES that carry adapters
     stack: Stack
@@ -80,8 +81,13 @@ def _checked_model(run: Run, model: Model | None) -> Model:
     """The model, after refusing what a run says that no plan takes into account yet."""
     from planner.models import load_model
 
-    model = model or load_model(run.model or "")
-    if run.data.input_shape is not None:
+    data, training = run.data, run.training
+    model = model or load_model(
+        run.model or "", input_shape=data.input_shape, precision=training.precision
+    )
+    if model.table is not None:
+        check_traced(run, model)
+    elif run.data.input_shape is not None:
         remedy = f"{model.name} is a transformer: leave it out, say data.seq_len"
         raise PlannerError("data.input_shape", list(run.data.input_shape), remedy)
     return model
@@ -196,6 +202,8 @@ def _network(
 
 
 def _seq_len(run: Run, model: Model) -> int:
+    if model.table is not None:
+        return 1
     if run.data.seq_len:
         return run.data.seq_len
     if model.image_tokens:
@@ -205,6 +213,8 @@ def _seq_len(run: Run, model: Model) -> int:
 
 
 def _trainable(run: Run, model: Model) -> int:
+    if model.table is not None:
+        return model.table.trainable
     if run.training.task not in ADAPTER_TASKS:
         return model.params_total
     from planner.models import lora_params
@@ -226,7 +236,10 @@ def _adapted_roles(run: Run, model: Model) -> tuple[str, ...]:
 
 def _stack(run: Run, model: Model, part: Accelerator, stated: dict[str, str]) -> Stack:
     if run.training.stack:
-        return stack(run.training.stack)
+        found = stack(run.training.stack)
+        if model.table is not None:
+            check_stack(found)
+        return found
     name = usual_stack(run, model, part)
     stated["stack"] = f"{name}, usual for this kind of run"
     return stack(name)
@@ -238,6 +251,8 @@ LARGE = 2e10  # parameters from which pre-training usually needs more than shard
 def usual_stack(run: Run, model: Model, part: Accelerator) -> str:
     """The software that such a run usually uses, when nothing is said."""
     layout = run.training.layout
+    if model.table is not None:
+        return STACK
     if part.vendor == "google":
         return "maxtext"
     if layout and (layout.tp > 1 or layout.pp > 1 or layout.ep > 1):

@@ -9,6 +9,7 @@ from planner.planning.outline import Outline
 from planner.planning.precision import advised_precision
 from planner.planning.result import Throughput
 from planner.planning.scenario import Scenario
+from planner.planning.traced import attends
 from planner.quantities import show_bytes, show_percent
 
 BF16_FAMILIES = ("t5", "mt5", "umt5", "gemma", "gemma2", "gemma3", "gemma3_text", "longt5")
@@ -67,6 +68,8 @@ def _without_overflow(each: Scenario) -> str:
 
 def _attention(each: Scenario, configuration: Configuration) -> list[str]:
     capability = each.accelerator.compute_capability
+    if each.model.table is not None and not attends(each.model.table):
+        return []
     if configuration.attention == "flash" and capability and capability < (8, 0):
         return [
             f"flash attention needs compute capability 8.0: on {each.accelerator.sku_id} another "
@@ -138,7 +141,7 @@ def _lengths(each: Scenario, configuration: Configuration) -> list[str]:
             f"the data repeats {tokens / unique:.0f} times: beyond about {LATE_REPEATS} epochs "
             "it brings nothing"
         )
-    if configuration.accumulation > 1 and each.model.kind != "vit":
+    if configuration.accumulation > 1 and each.model.kind not in ("vit", "traced"):
         found.append(
             "with accumulation, weight the loss by tokens, not by micro-batches, or unequal "
             "lengths change the result"

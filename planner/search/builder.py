@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from planner.engine import choices
 from planner.engine.batch import Batch
 from planner.errors import PlannerError
+from planner.planning.options import most_micro_batch
 from planner.planning.scenario import Scenario, scenario
 from planner.run import Run
 from planner.search import values as usual
@@ -129,9 +129,9 @@ class Builder:
         lists: dict[str, list[Value]] = {
             **usual.degrees(each),
             "global_batch": list(self.longer.tried),
-            "micro_batch": usual.micro_batches(batches),
+            "micro_batch": usual.micro_batches(batches, most_micro_batch(each)),
             "sharding": usual.shardings(each),
-            "recompute": list(choices.RECOMPUTES),
+            "recompute": usual.recomputes(each),
         }
         own = _own_values(self.run, each)
         found = {}

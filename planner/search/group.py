@@ -186,6 +186,7 @@ def _second() -> RunPart:
     return RunPart(
         steps=1,
         tokens=1,
+        samples=1,
         epochs=None,
         seconds=1.0,
         low=1.0,

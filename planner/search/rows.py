@@ -101,11 +101,16 @@ def run_of_row(space: Space, row: Mapping[str, Any]) -> Run:
     return group.run_of({**row, **codes}, row["price_mode"])
 
 
+def _extra(bones: Outline) -> dict[str, Any] | None:
+    tokens = bones.run.tokens
+    return None if tokens is None else extra_tokens(bones.scenario, float(tokens))
+
+
 def _penalty(space: Space, bones: Outline) -> dict[str, Any] | None:
     """What batch and precision cost in tokens at equal loss; None where both are the usual."""
     batch = space.lengthened.penalties[bones.configuration.global_batch]
     found = {
         "batch": None if batch.factor == 1.0 else asdict(batch),
-        "precision": extra_tokens(bones.scenario, float(bones.run.tokens)),
+        "precision": _extra(bones),
     }
     return found if any(found.values()) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from planner.engine import choices
 from planner.engine.layout import valid_tensor_degrees
 from planner.planning.options import MOST_MICRO_BATCH
 from planner.planning.scenario import Scenario
@@ -69,9 +70,9 @@ def _interleaves(scenario: Scenario) -> list[Value]:
     return [1, *(v for v in range(2, layers // 2 + 1) if layers % v == 0)]
 
 
-def micro_batches(batches: Batches) -> list[Value]:
+def micro_batches(batches: Batches, limit: int = MOST_MICRO_BATCH) -> list[Value]:
     """Every divisor of a global batch, up to the largest micro-batch that anybody runs."""
-    most = min(max(batches.tried), MOST_MICRO_BATCH)
+    most = min(max(batches.tried), limit)
     return [b for b in range(1, most + 1) if any(batch % b == 0 for batch in batches.tried)]
 
 
@@ -84,6 +85,13 @@ def shardings(scenario: Scenario) -> list[Value]:
     if "deepspeed" in scenario.stack.name:
         return ["none", "zero1", "zero2", "zero3"]
     return ["none", "zero1", "zero3"]
+
+
+def recomputes(scenario: Scenario) -> list[Value]:
+    """A traced module is repeated whole or not at all."""
+    if scenario.model.table is not None:
+        return ["none", "full"]
+    return list(choices.RECOMPUTES)
 
 
 def precisions(scenario: Scenario) -> list[Value]:

@@ -83,6 +83,7 @@ def pace_of(bones: Outline, *, params: float, seconds: float, own: bool) -> Pace
     from planner.planning.rates import throughput_of
 
     throughput, model = throughput_of(bones), bones.scenario.model
+    assert throughput.tokens_per_second is not None, "a family of transformers"
     length = _run_of(bones, throughput.tokens_per_second * seconds)
     startup = length.parts["startup"]
     return Pace(

@@ -1,0 +1,144 @@
+"""One forward and backward pass of a user's module on fake tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils.checkpoint import checkpoint
+
+from planner.tracing.recorder import GRADIENTS, STATES, AsOnAccelerator, Recorder, Step
+
+if TYPE_CHECKING:
+    from planner.search.module_file import Subject
+
+FORMATS = ("fp32", "mixed", "pure-bf16")  # of a trace; mixed: autocast over FP32 weights
+RECOMPUTES = ("none", "full")
+
+
+class NotAModuleError(Exception):
+    """The user's function, batch or loss gives something that cannot be trained."""
+
+
+def traced(subject: Subject, number_format: str, recompute: str, batches: tuple[int, ...]) -> Any:
+    """(module, one Step for each size of `batches`) in one format."""
+    with FakeTensorMode(allow_non_fake_inputs=True), _default(number_format), AsOnAccelerator():
+        torch.manual_seed(0)
+        module = built(subject)
+        if recompute == "full":
+            checkpoint_units(module)
+        recorder = Recorder()
+        with recorder:
+            recorder.label((each.data for each in module.parameters()), STATES)
+            recorder.label(module.buffers(), STATES)
+            label = _label_gradient(recorder)
+            hooks = [
+                each.register_post_accumulate_grad_hook(label)  # type: ignore[no-untyped-call]
+                for each in module.parameters()
+                if each.requires_grad
+            ]
+            steps = [_step(recorder, subject, module, number_format, size) for size in batches]
+            for hook in hooks:
+                hook.remove()
+    return module, steps
+
+
+@contextmanager
+def _default(number_format: str) -> Iterator[None]:
+    """Weights and inputs are made in this format: converting fake ones is not possible."""
+    kept = torch.get_default_dtype()
+    torch.set_default_dtype(torch.bfloat16 if number_format == "pure-bf16" else torch.float32)
+    try:
+        with torch.backends.mkldnn.flags(enabled=False):
+            yield
+    finally:
+        torch.set_default_dtype(kept)
+
+
+def built(subject: Subject) -> torch.nn.Module:
+    """The user's module, ready to train. Raises NotAModuleError."""
+    module = subject.build()
+    if not isinstance(module, torch.nn.Module):
+        raise NotAModuleError(f"returns {type(module).__name__}, not a torch module")
+    if not any(each.requires_grad for each in module.parameters()):
+        raise NotAModuleError("has no parameter to train")
+    return module.train()
+
+
+def _label_gradient(recorder: Recorder) -> Any:
+    def label(parameter: torch.Tensor) -> None:
+        if parameter.grad is not None:
+            recorder.label([parameter.grad], GRADIENTS)
+
+    return label
+
+
+def _step(
+    recorder: Recorder, subject: Subject, module: torch.nn.Module, number_format: str, size: int
+) -> Step:
+    """Forward, loss and backward of `size` samples; gradients start absent and are gone after."""
+    module.zero_grad(set_to_none=True)
+    batch = _batch(subject, size)
+    step = recorder.start()
+    autocast = torch.autocast("cpu", torch.bfloat16)
+    with autocast if number_format == "mixed" else nullcontext():
+        loss = _loss(subject, module, batch)
+    if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
+        raise NotAModuleError("its loss is not one number")
+    if not loss.requires_grad:
+        raise NotAModuleError("its loss does not depend on its parameters")
+    recorder.turn()
+    loss.backward()  # type: ignore[no-untyped-call]
+    del loss
+    module.zero_grad(set_to_none=True)
+    recorder.start()
+    return step
+
+
+def _batch(subject: Subject, size: int) -> tuple[Any, ...]:
+    whole = subject.batch(size)
+    parts = tuple(whole) if isinstance(whole, tuple | list) else (whole,)
+    for each in parts:
+        if not isinstance(each, torch.Tensor) or not each.dim() or len(each) != size:
+            raise NotAModuleError(f"batch({size}) must give tensors of {size} rows")
+    return parts
+
+
+def _loss(subject: Subject, module: torch.nn.Module, batch: tuple[Any, ...]) -> Any:
+    """The file's own loss; else the output where it is one number, else its mean square."""
+    if subject.loss is not None:
+        return subject.loss(module(batch[0]), *batch)
+    output = module(*batch)
+    if not isinstance(output, torch.Tensor):
+        what = type(output).__name__
+        raise NotAModuleError(f"gives {what}, not a tensor: define loss(output, *batch) beside it")
+    return output if output.numel() == 1 else output.float().square().mean()
+
+
+def units(module: torch.nn.Module) -> list[torch.nn.Module]:
+    """The parts that are sharded or recomputed as one: the children of the module, and those of a
+    container in place of the container."""
+    containers = (torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ModuleDict)
+    found: list[torch.nn.Module] = []
+    for child in module.children():
+        found += units(child) if isinstance(child, containers) else [child]
+    return found or [module]
+
+
+def checkpoint_units(module: torch.nn.Module) -> None:
+    """Each unit of several layers keeps its inputs alone and runs forward again going back."""
+    for unit in dict.fromkeys(units(module)):
+        if any(True for _ in unit.children()):
+            _checkpoint(unit)
+
+
+def _checkpoint(unit: torch.nn.Module) -> None:
+    plain = unit.forward
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        return checkpoint(plain, *args, use_reentrant=False, preserve_rng_state=False, **kwargs)
+
+    unit.forward = forward
