@@ -75,6 +75,7 @@ def _step(table: Table, batch: Batch, held: StageWeights) -> Step:
     share = np.where(stands, 0.0, here / _split(batch, recipe.grad_shard_from))
     forward, backward = _moments(table, batch, share, gather, whole.gradients)
     return Step(
+        held=held,
         head_forward=forward,
         head_backward=backward,
         layers_backward=backward,

@@ -134,6 +134,7 @@ def _curve(
 
 def _validation_cost(run: RunPart, cost: CostPart, count: int) -> dict[str, float | None]:
     """What the evaluations take beside the run, each of `EVALUATION_TOKENS` forward only."""
+    assert run.tokens, "a law is of tokens"
     each = FORWARD_SHARE * EVALUATION_TOKENS * run.parts["training"] / run.tokens
     usd_per_second = None if cost.usd is None else cost.usd / run.seconds
     return {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,19 +71,21 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def table(subject: Any, formats: list[str]) -> dict[str, Any]:
+def table(
+    subject: Any, formats: Sequence[str], recomputes: Sequence[str] = ("none", "full")
+) -> dict[str, Any]:
     """The module's table in each of `formats`, without recomputation and with all of it."""
     import torch
 
     from planner.tracing.fold import BATCHES, CHECKED, folded
-    from planner.tracing.steps import RECOMPUTES, traced
+    from planner.tracing.steps import traced
 
     torch.set_num_threads(1)
     variants: dict[str, dict[str, Any]] = {}
     module: Any = None
     for number_format in formats:
         variants[number_format] = {}
-        for recompute in RECOMPUTES:
+        for recompute in recomputes:
             checked = module is None  # once: the lines are the same in every format
             batches = (*BATCHES, CHECKED) if checked else BATCHES
             made, steps = traced(subject, number_format, recompute, batches)

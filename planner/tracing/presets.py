@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,14 +33,16 @@ PRESETS = {
 }
 
 
-def table_of(preset: Preset, formats: tuple[str, ...]) -> dict[str, Any]:
+def table_of(
+    preset: Preset, formats: Sequence[str], recomputes: Sequence[str] = ("none", "full")
+) -> dict[str, Any]:
     """A fresh trace, packed as the stored ones are."""
     from planner.models.traced import packed
     from planner.search.module_file import subject
     from planner.tracing.child import table
 
     place = Path(__file__).parent / preset.module
-    return packed(table(subject(str(place), preset.input_shape), list(formats)))
+    return packed(table(subject(str(place), preset.input_shape), formats, recomputes))
 
 
 def main() -> int:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from planner.search.module_file import Subject
 
 FORMATS = ("fp32", "mixed", "pure-bf16")  # of a trace; mixed: autocast over FP32 weights
-RECOMPUTES = ("none", "full")
 
 
 class NotAModuleError(Exception):
@@ -49,13 +48,18 @@ def traced(subject: Subject, number_format: str, recompute: str, batches: tuple[
 @contextmanager
 def _default(number_format: str) -> Iterator[None]:
     """Weights and inputs are made in this format: converting fake ones is not possible."""
-    kept = torch.get_default_dtype()
+    kept, fused = torch.get_default_dtype(), bool(torch.backends.mkldnn.enabled)
     torch.set_default_dtype(torch.bfloat16 if number_format == "pure-bf16" else torch.float32)
+    _fuse(False)  # its recurrent layers keep nothing as others do
     try:
-        with torch.backends.mkldnn.flags(enabled=False):
-            yield
+        yield
     finally:
         torch.set_default_dtype(kept)
+        _fuse(fused)
+
+
+def _fuse(enabled: bool) -> None:
+    setattr(torch.backends.mkldnn, "enabled", enabled)  # noqa: B010 - typed as its getter
 
 
 def built(subject: Subject) -> torch.nn.Module:

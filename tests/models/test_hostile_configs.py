@@ -203,9 +203,9 @@ def test_a_config_is_found_in_its_folder_and_beside_the_run_file(tmp_path: Path)
     ("spec", "remedy"),
     [
         ("llama3-8b", "did you mean llama-3-8b"),
-        ("resnet-50", "no preset"),
+        ("resnet-5000", "did you mean resnet-50"),
         ("Qwen/Qwen3-8B", "hf:Qwen/Qwen3-8B"),
-        ("net.py:build", "not available yet"),
+        ("net.py:build", "there is no file net.py"),
         ("hf:nonsense", "hf:ORG/NAME"),
         ("hf:org/..", "hf:ORG/NAME"),
         ("hf:org/a--b", "hf:ORG/NAME"),

@@ -16,7 +16,7 @@ from tests.planning.jobs import fine_tune, job
         ({"hardware.sku": "h100x"}, "hardware.sku", "nearest known"),
         ({"hardware.profile": "mine.json"}, "hardware.profile", "cannot be read"),
         ({"data.input_shape": "3,224,224"}, "data.input_shape", "transformer"),
-        ({"model": "net.py:make"}, "model", "tracing"),
+        ({"model": "net.py:make"}, "model", "no file net.py"),
         ({"model": "lama-3-8b"}, "model", "presets"),
         ({"hardware.interconnect": "warp"}, "hardware.interconnect", "nearest known"),
         ({"hardware.interconnect": "warp", "hardware.count": 8}, "hardware.interconnect", "known"),
