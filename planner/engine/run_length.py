@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
 
 from planner.engine.assumptions import assumed
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 DAY = 86_400.0  # s
 
@@ -47,19 +52,62 @@ def run_seconds(
 
     A failure costs a restart and half a checkpoint interval of repeated work.
     """
-    training = steps * step_seconds
-    write = checkpoint_seconds(interruptions.checkpoint_bytes, nodes)
-    rate = interruptions.failures_per_device_day * devices / DAY  # failures per second
-    interval = interruptions.checkpoint_interval or best_interval(write, rate)
-    saved = training / interval if math.isfinite(interval) else 1.0
-    lost = assumed("restart_seconds") + min(interval, training) / 2
-    return RunSeconds(
-        training=training,
-        evaluation=_evaluation(training, interruptions.evaluation_interval),
-        checkpoints=max(saved, 1.0) * write,
-        startup=assumed("startup_seconds"),
-        failures=training * rate * lost,
+    stops = Stops.of(
+        checkpoint_bytes=interruptions.checkpoint_bytes,
+        devices=devices,
+        nodes=nodes,
+        failures_per_device_day=interruptions.failures_per_device_day,
+        evaluates=interruptions.evaluation_interval is not None,
     )
+    interval = interruptions.checkpoint_interval or stops.best_interval
+    parts = wall_parts(steps * step_seconds, interval, stops)
+    return RunSeconds(**{name: float(value) for name, value in parts.items()})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stops:
+    """What a machine adds to its training time, and how often it stops."""
+
+    write_seconds: float  # of one checkpoint
+    failures_per_second: float  # of all devices together
+    evaluation_share: float  # of the training time
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        checkpoint_bytes: float,
+        devices: int,
+        nodes: int,
+        failures_per_device_day: float,
+        evaluates: bool,
+    ) -> Stops:
+        """From what is saved, and from the machine's size and reliability."""
+        return cls(
+            write_seconds=checkpoint_seconds(checkpoint_bytes, nodes),
+            failures_per_second=failures_per_device_day * devices / DAY,
+            evaluation_share=assumed("evaluation_share") if evaluates else 0.0,
+        )
+
+    @property
+    def best_interval(self) -> float:
+        """Seconds between checkpoints that lose least time; infinite without failures."""
+        return best_interval(self.write_seconds, self.failures_per_second)
+
+
+def wall_parts(
+    training: Array | float, interval: Array | float, stops: Stops
+) -> dict[str, Array | float]:
+    """Parts of the wall time of runs by the names of `RunSeconds`, seconds, one or (n,) each, from
+    their training time and the seconds between their checkpoints (infinite: only the last)."""
+    lost = assumed("restart_seconds") + np.minimum(interval, training) / 2
+    return {
+        "training": training,
+        "evaluation": training * stops.evaluation_share,
+        "checkpoints": np.maximum(training / interval, 1.0) * stops.write_seconds,
+        "startup": assumed("startup_seconds"),
+        "failures": training * stops.failures_per_second * lost,
+    }
 
 
 def checkpoint_seconds(size_bytes: float, nodes: int) -> float:
@@ -80,7 +128,3 @@ def best_interval(write_seconds: float, failures_per_second: float) -> float:
     if failures_per_second <= 0:
         return math.inf
     return math.sqrt(2 * max(write_seconds, 1.0) / failures_per_second)
-
-
-def _evaluation(training: float, interval: float | None) -> float:
-    return 0.0 if interval is None else training * assumed("evaluation_share")

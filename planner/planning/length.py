@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 
 from planner.engine.assumptions import assumed
 from planner.engine.configuration import Configuration
-from planner.engine.run_length import Interruptions, run_seconds
+from planner.engine.run_length import DAY, Interruptions, run_seconds
 from planner.planning.intervals import run_bounds
 from planner.planning.result import RunPart, StepPart
 from planner.planning.scenario import Scenario
 
 if TYPE_CHECKING:
     from planner.run import RunLength
-
-DAY = 86_400.0  # s
 
 
 def run_part(

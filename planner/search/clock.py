@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
 from planner.engine.assumptions import assumed
-from planner.engine.run_length import best_interval, checkpoint_seconds
-from planner.planning.length import DAY
+from planner.engine.run_length import Stops, wall_parts
 from planner.planning.scenario import Scenario
 from planner.run import Every
 
@@ -24,25 +25,15 @@ class Clock:
 
     steps: Mapping[int, int]  # optimizer steps by global batch
     samples_per_second: float  # of all hosts' loaders together; infinite where nobody says
-    write_seconds: float  # of one checkpoint
-    failures_per_second: float  # of all devices together
     checkpoint_every: Every | None  # None = the interval that loses least
-    evaluation_share: float  # of the training time
+    stops: Stops
 
     def seconds(self, device: Array, global_batch: Array) -> Array:
         """Seconds of the whole run, (n,), from device seconds of a step and sequences of a step."""
         step = np.maximum(device, global_batch / self.samples_per_second)
         training = step * self._steps(global_batch)
-        interval = self._interval(step)
-        saved = np.where(np.isfinite(interval), training / interval, 1.0)
-        lost = assumed("restart_seconds") + np.minimum(interval, training) / 2
-        result: Array = (
-            training
-            + training * self.evaluation_share
-            + np.maximum(saved, 1.0) * self.write_seconds
-            + assumed("startup_seconds")
-            + training * self.failures_per_second * lost
-        )
+        parts = wall_parts(training, self._interval(step), self.stops)
+        result: Array = reduce(add, map(np.asarray, parts.values()))
         return result
 
     def _steps(self, global_batch: Array) -> Array:
@@ -57,7 +48,7 @@ class Clock:
         """Seconds between two checkpoints."""
         every = self.checkpoint_every
         if every is None:
-            return np.full(1, best_interval(self.write_seconds, self.failures_per_second))
+            return np.full(1, self.stops.best_interval)
         if every.steps is not None:
             return step * every.steps
         assert every.seconds is not None
@@ -73,8 +64,12 @@ def clock_of(each: Scenario, checkpoint: float, steps: Mapping[int, int]) -> Clo
     return Clock(
         steps=steps,
         samples_per_second=rate * hosts if rate else math.inf,
-        write_seconds=checkpoint_seconds(checkpoint, hosts),
-        failures_per_second=per_day * each.num_devices / DAY,
         checkpoint_every=overhead.checkpoint_every,
-        evaluation_share=assumed("evaluation_share") if overhead.evaluate_every else 0.0,
+        stops=Stops.of(
+            checkpoint_bytes=checkpoint,
+            devices=each.num_devices,
+            nodes=hosts,
+            failures_per_device_day=per_day,
+            evaluates=overhead.evaluate_every is not None,
+        ),
     )

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from planner.engine.assumptions import assumptions
 from planner.engine.energy import average_watts, carbon_kg, energy_kwh
-from planner.engine.run_length import Interruptions, best_interval, run_seconds
+from planner.engine.run_length import (
+    Interruptions,
+    Stops,
+    best_interval,
+    run_seconds,
+    wall_parts,
+)
 
 
 def interruptions(**changes: float | None) -> Interruptions:
@@ -32,6 +41,34 @@ def test_training_is_steps_times_step() -> None:
         run.training + run.evaluation + run.checkpoints + run.startup + run.failures
     )
     assert 0 < run.goodput < 1
+
+
+@given(
+    st.lists(st.floats(1.0, 1e8), min_size=1, max_size=5),
+    st.one_of(st.none(), st.floats(60.0, 1e6)),
+    st.floats(0.0, 1e-2),
+    st.booleans(),
+)
+def test_many_runs_at_once_take_what_each_takes_alone(
+    training: list[float], interval: float | None, failures: float, evaluates: bool
+) -> None:
+    told = interruptions(
+        checkpoint_interval=interval,
+        failures_per_device_day=failures,
+        evaluation_interval=3600.0 if evaluates else None,
+    )
+    stops = Stops.of(
+        checkpoint_bytes=told.checkpoint_bytes,
+        devices=64,
+        nodes=8,
+        failures_per_device_day=failures,
+        evaluates=evaluates,
+    )
+    parts = wall_parts(np.array(training), np.full(1, interval or stops.best_interval), stops)
+    together = np.broadcast_to(sum(parts.values()), len(training))
+    for seconds, total in zip(training, together, strict=True):
+        alone = run_seconds(steps=1, step_seconds=seconds, devices=64, nodes=8, interruptions=told)
+        assert alone.total == total, "the same numbers, to the last bit"
 
 
 def test_failures_grow_with_devices() -> None:
