@@ -45,6 +45,18 @@ def read(values: Mapping[str, str]) -> Reading:
     return Reading(scenario=Scenario(run=run, source=_source(values)), mistakes={})
 
 
+MACHINE = ("sku", "count", "per_node", "interconnect")  # fields that a comparison chooses itself
+
+
+def without_machine(values: Mapping[str, str]) -> Scenario | None:
+    """The scenario with its machine left open; None where something else is wrong too."""
+    found = read({**values, **{key: fields.DEFAULTS[key] for key in MACHINE}}).scenario
+    if found is None:
+        return None
+    open_machine = {fields.BY_KEY[key].run_key or "": None for key in MACHINE}
+    return Scenario(run=found.run.changed(open_machine), source=found.source)
+
+
 def mistake(error: PlannerError, values: Mapping[str, str]) -> dict[str, str]:
     """An error of the planner as a message beside a field."""
     key = error.field if error.field in fields.BY_KEY else fields.key_of(error.field)

@@ -102,6 +102,21 @@ def test_the_aim_and_the_numbers_can_be_changed(opened: Callable[..., AppTest]) 
     assert page.query_params["choose_by"] == "cost"
 
 
+def test_a_scenario_without_a_usable_machine_is_ranked_too(opened: Callable[..., AppTest]) -> None:
+    page = opened(count="some", choose_counts="2")
+    assert "fr-mistake" in html(page)
+    assert figure(page, "choose_best").startswith("2 × ")
+    page.button(key="choose_open").click().run()
+    assert page.text_input(key="count").value == "2"
+    assert "fr-mistake" not in html(page)
+
+
+def test_another_mistake_is_said_instead_of_a_ranking(opened: Callable[..., AppTest]) -> None:
+    page = opened(tokens="lots")
+    assert figure(page, "choose_best") == ""
+    assert "write a number of tokens" in html(page)
+
+
 def test_weighing_cost_alone_is_ranking_by_cost(opened: Callable[..., AppTest]) -> None:
     page = opened(choose_by="value", choose_weight="100")
     cheapest = compare(RUN, filters=Filters(skus=SKUS), counts=[8, 16], by="cost")["ranking"][0]
