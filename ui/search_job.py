@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import time
@@ -51,7 +52,7 @@ class Question:
 class News:
     """What is known while the work goes on."""
 
-    phase: str  # listing | candidates | trials
+    phase: str  # listing | candidates | answering | trials
     best: Row | None = None
     history: tuple[Row, ...] = ()  # of the trials
 
@@ -92,6 +93,7 @@ def _searched(question: Question, report: Report) -> Found:
     found = space(question.run, question.wanted.limits, model=question.source.load())
     watch = _Watch(report, found, found.size, "candidates")
     exact = searched(found, question.wanted.aim, progress=watch.advance, watch=watch.best)
+    watch.answering()
     answer = exact.to_json()
     return _found(exact, answer | {"study": _learned(question, exact, report)})
 
@@ -108,6 +110,11 @@ class _Watch:
     def advance(self, more: int) -> None:
         self._done += more
         self._report(min(self._done, self._total), self._total, self._news)
+
+    def answering(self) -> None:
+        """Say that all is seen. What was cancelled is answered too, as far as it came."""
+        with contextlib.suppress(KeyboardInterrupt):
+            self._report(self._done, self._total, replace(self._news, phase="answering"))
 
     def best(self, tell: Callable[[], Point | None]) -> None:
         """Take the best so far of the exact search."""
@@ -164,14 +171,20 @@ def _stored(place: Callable[[], str]) -> str:
 
 def _found(exact: Answer, answer: dict[str, Any]) -> Found:
     from planner.search.points import keeps
-    from planner.search.rows import run_of_row, short_row
+    from planner.search.rows import runs_of_rows, short_row
 
     space, front = exact.space, set(exact.front)
-    points = []
-    for point in sorted(exact.points, key=lambda each: (not each.fits, exact.aim.score(each))):
-        kept = point.fits and keeps(point, space.run.budget)
-        marks = {"front": point in front, "keeps_limits": kept}
-        points.append(short_row(space, point) | marks)
+
+    def kept(each: Point) -> bool:
+        return each.fits and keeps(each, space.run.budget)
+
+    def order(each: Point) -> tuple[bool, bool, bool, float]:
+        return (not kept(each), not each.fits, not each.sure, exact.aim.score(each))
+
+    points = [
+        short_row(space, each) | {"front": each in front, "keeps_limits": kept(each)}
+        for each in sorted(exact.points, key=order)
+    ]
     shown = [*points, *answer["alternatives"]]
     if answer["nearest"] is not None:
         shown.append(flat(answer["nearest"]["candidate"]))
@@ -179,7 +192,7 @@ def _found(exact: Answer, answer: dict[str, Any]) -> Found:
         answer=answer,
         points=tuple(points),
         stated=_stated(space),
-        runs=tuple((row, run_of_row(space, row)) for row in shown),
+        runs=tuple(zip(shown, runs_of_rows(space, shown), strict=True)),
     )
 
 

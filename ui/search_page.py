@@ -21,6 +21,7 @@ from ui.show import chart
 from ui.text import Words
 
 AT_ONCE = 2  # searches that work at the same time, of all sessions
+MOST_KEPT = 24  # answers that are remembered
 PATIENCE = 0.8  # s that a new search is waited for before its progress is shown
 _ASKED = "_search"  # the question asked last in this session
 
@@ -28,7 +29,7 @@ _ASKED = "_search"  # the question asked last in this session
 @st.cache_resource
 def jobs() -> Jobs:
     """The searches of this server."""
-    return Jobs(at_once=AT_ONCE)
+    return Jobs(most=MOST_KEPT, at_once=AT_ONCE)
 
 
 def draw(scenario: Scenario, words: Words) -> None:
@@ -135,8 +136,8 @@ def progress_text(job: Job, news: News, words: Words) -> str:
     seconds = f"{show_whole(job.seconds)} s"
     if job.waiting:
         return words("search.queued", seconds=seconds)
-    if news.phase == "listing":
-        return words("search.listing", seconds=seconds)
+    if news.phase in ("listing", "answering"):
+        return words(f"search.{news.phase}", seconds=seconds)
     done, total = job.progress or (0, 0)
     counts: Mapping[str, str] = {"done": show_whole(done), "total": show_whole(total)}
     return words(f"search.doing_{news.phase}", seconds=seconds, **counts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -13,12 +14,13 @@ from planner.run import Run
 from ui import jump
 from ui import search_tables as tables
 from ui.charts.pareto import pareto_figure, status_of
-from ui.charts.style import TOOLBAR
 from ui.search_job import Found, Question
+from ui.show import chart
 from ui.table import to_csv, to_html
 from ui.text import Words
 
-_PICKED = "_search_picked"  # the figure's selection that last led to the Plan page
+MOST_ROWS = 40  # shown; the download has all
+_CLICKED = "_search_clicked"
 
 
 def takeaway(found: Found, words: Words) -> str:
@@ -49,19 +51,13 @@ def draw(found: Found, question: Question, words: Words) -> None:
     with st.container(key="section_points", gap="small"):
         st.subheader(title, anchor="points")
         st.html(f'<p class="fr-take">{escape(text)} {escape(words("search.click"))}</p>')
-        saved = TOOLBAR["toImageButtonOptions"] | {"filename": "forerun-search"}
-        event = st.plotly_chart(
-            figure,
-            key="chart_points",
-            config=TOOLBAR | {"toImageButtonOptions": saved},
-            alt=f"{title}. {text}",
-            on_select="rerun",
-            selection_mode="points",
-        )
-        _follow(event, found, question.run)
+        chart("points", figure, alt=f"{title}. {text}", on_select=_clicked)
+        _follow(found, question.run)
         _pick(found, question.run, words)
         table = tables.points(found.points, words)
-        st.html(to_html(table, caption=title))
+        st.html(to_html(replace(table, rows=table.rows[:MOST_ROWS]), caption=title))
+        if len(table.rows) > MOST_ROWS:
+            st.caption(words("search.more_rows", count=show_whole(len(table.rows) - MOST_ROWS)))
         st.download_button(
             words("plan.csv_of"),
             to_csv(table),
@@ -74,14 +70,18 @@ def draw(found: Found, question: Question, words: Words) -> None:
         )
 
 
-def _follow(event: Any, found: Found, said: Run) -> None:
-    """Go to Plan with the point that was clicked, once a click."""
-    picked = [
-        point["customdata"][0] for point in event["selection"]["points"] if "customdata" in point
-    ]
-    before, st.session_state[_PICKED] = st.session_state.get(_PICKED), picked
-    if picked and picked != before:
-        jump.to_plan(found.changes_of(found.points[int(picked[0])], said))
+def _clicked() -> None:
+    """Remember the point, for the page to go there: a callback cannot leave the page."""
+    chosen = st.session_state["chart_points"]["selection"]["points"]
+    if chosen and "customdata" in chosen[0]:
+        st.session_state[_CLICKED] = int(chosen[0]["customdata"][0])
+
+
+def _follow(found: Found, said: Run) -> None:
+    """Go to Plan with the point that was clicked."""
+    clicked = st.session_state.pop(_CLICKED, None)
+    if clicked is not None and clicked < len(found.points):
+        jump.to_plan(found.changes_of(found.points[clicked], said))
 
 
 def _pick(found: Found, said: Run, words: Words) -> None:

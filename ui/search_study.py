@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from planner.quantities import show_percent, show_whole
@@ -21,7 +21,7 @@ def draw(found: Found, words: Words) -> None:
         "trials",
         words,
         title=words("search.trials_title"),
-        takeaway=takeaway(study, words),
+        takeaway=takeaway(study, words, modes=[row["price_mode"] for row in found.points]),
         figure=trials_figure(history, words, by=by, exact=exact_of(study)),
         table=tables.trials(history, by, words),
     )
@@ -49,8 +49,8 @@ def exact_of(study: Mapping[str, Any]) -> float | None:
     return float(best[-1] / (1 + study["regret"]))
 
 
-def takeaway(study: Mapping[str, Any], words: Words) -> str:
-    """Trials, those that broke a limit, and the regret."""
+def takeaway(study: Mapping[str, Any], words: Words, *, modes: Sequence[str] = ()) -> str:
+    """Trials, those that broke a limit, and the regret. `modes` are the prices of the search."""
     counts = {"count": show_whole(study["trials"]), "broken": show_whole(study["infeasible"])}
     parts = [words("search.trials_takeaway", **counts)]
     if study["regret"] is not None:
@@ -60,6 +60,8 @@ def takeaway(study: Mapping[str, Any], words: Words) -> str:
         parts.append(words("search.no_trial_fits"))
     if study["hypervolume"] is not None:
         parts.append(words("search.hypervolume", share=show_share(study["hypervolume"])))
+    if len(set(modes)) > 1:
+        parts.append(words("search.trials_price"))
     if not study["complete"]:
         kept = study["storage"] is not None
         parts.append(words("search.interrupted_kept" if kept else "search.interrupted"))

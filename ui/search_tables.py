@@ -80,7 +80,7 @@ def _figures(row: Mapping[str, Any], words: Words) -> tuple[str, ...]:
 
 def _heads(words: Words, *more: str) -> tuple[str, ...]:
     named = ("search.configuration", "plan.time", "plan.cost", "plan.energy", "search.memory")
-    return ("", *(words(key) for key in (*named, *more)))
+    return tuple(words(key) for key in (*named, *more))
 
 
 def points(rows: Sequence[Mapping[str, Any]], words: Words) -> Table:
@@ -91,8 +91,7 @@ def points(rows: Sequence[Mapping[str, Any]], words: Words) -> Table:
         rows=tuple(
             Row(
                 cells=(
-                    str(index + 1),
-                    row_name(row, words),
+                    f"{index + 1}. {row_name(row, words)}",
                     *_figures(row, words),
                     words(f"search.status_{status_of(row)}"),
                 ),
@@ -101,7 +100,7 @@ def points(rows: Sequence[Mapping[str, Any]], words: Words) -> Table:
             )
             for index, row in enumerate(rows)
         ),
-        numeric=(2, 3, 4, 5),
+        numeric=(1, 2, 3, 4),
     )
 
 
@@ -122,8 +121,7 @@ def alternatives(rows: Sequence[Mapping[str, Any]], words: Words) -> Table:
         rows=tuple(
             Row(
                 cells=(
-                    letter(index),
-                    row_name(row, words),
+                    f"{letter(index)}. {row_name(row, words)}",
                     *_figures(row, words),
                     row["loss"],
                     row["compile"],
@@ -132,7 +130,7 @@ def alternatives(rows: Sequence[Mapping[str, Any]], words: Words) -> Table:
             )
             for index, row in enumerate(rows)
         ),
-        numeric=(2, 3, 4, 5),
+        numeric=(1, 2, 3, 4),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -18,6 +18,7 @@ from planner.search.points import Point
 from planner.search.precision_cost import extra_tokens
 from planner.search.space import Space
 
+WORDS = ("precision", "compile", "attention", "loss")  # that groups differ in
 NOT_SAID = ("by_planner", "compared")  # a search decides everything
 
 
@@ -85,20 +86,23 @@ def short_row(space: Space, point: Point) -> dict[str, Any]:
     }
 
 
-def run_of_row(space: Space, row: Mapping[str, Any]) -> Run:
-    """The run of a short row, with nothing left open. The row must be of this space."""
-    codes = {
-        "sharding": choices.SHARDINGS.index(row["sharding"]),
-        "recompute": choices.RECOMPUTES.index(row["recompute"]),
+def runs_of_rows(space: Space, rows: Sequence[Mapping[str, Any]]) -> list[Run]:
+    """The runs of short rows, with nothing left open. The rows must be of this space."""
+    pools = [each.pool for each in space.groups]
+    groups = {
+        (pool.sku, pool.count, pool.power_limit, *(each.words[name] for name in WORDS)): each
+        for pool, each in zip(pools, space.groups, strict=True)
     }
-    names = ("sku", "count", "power_limit", "precision")
-    group = next(
-        each
-        for each in space.groups
-        if all(getattr(each.pool, name) == row[name] for name in names)
-        and all(row[name] == word for name, word in each.words.items())
-    )
-    return group.run_of({**row, **codes}, row["price_mode"])
+    found = []
+    for row in rows:
+        codes = {
+            "sharding": choices.SHARDINGS.index(row["sharding"]),
+            "recompute": choices.RECOMPUTES.index(row["recompute"]),
+        }
+        names = ("sku", "count", "power_limit", *WORDS)
+        group = groups[tuple(row[name] for name in names)]
+        found.append(group.run_of({**row, **codes}, row["price_mode"]))
+    return found
 
 
 def _extra(bones: Outline) -> dict[str, Any] | None:

@@ -16,7 +16,7 @@ from planner.run import Run
 from planner.search.answer import Answer, _without_nothing
 from planner.search.exhaustive import searched
 from planner.search.points import Aim, Point, front
-from planner.search.rows import run_of_row, short_row
+from planner.search.rows import runs_of_rows, short_row
 from tests.search.jobs import job, limits
 
 QUICK = ["precision=bf16", "compile", "loss", "attention"]
@@ -77,8 +77,8 @@ def test_the_run_file_of_the_best_plans_to_the_best(answer: dict[str, Any]) -> N
 
 
 def test_a_row_of_the_answer_is_the_run_that_it_came_from(made: Answer) -> None:
-    for point in made.points:
-        run = run_of_row(made.space, short_row(made.space, point))
+    rows = [short_row(made.space, point) for point in made.points]
+    for point, run in zip(made.points, runs_of_rows(made.space, rows), strict=True):
         assert _without_nothing(run.to_mapping()) == made.run_file(point)
 
 

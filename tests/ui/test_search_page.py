@@ -199,6 +199,14 @@ def test_every_row_that_is_shown_becomes_fields_that_plan_to_its_time() -> None:
         assert plan(reading.scenario.run).run.seconds == pytest.approx(row["seconds"], rel=1e-9)
 
 
+def test_the_rows_begin_with_the_best_and_end_with_what_keeps_no_limit() -> None:
+    rows = limited().points
+    assert rows[0]["seconds"] == limited().answer["best"]["run"]["seconds"]
+    kept = [row["keeps_limits"] for row in rows]
+    assert kept == sorted(kept, reverse=True)
+    assert not kept[-1]
+
+
 def test_trials_are_kept_under_their_name_and_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

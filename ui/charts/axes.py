@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 FEWEST_TICKS, MOST_TICKS = 3, 7
-MARGIN = 0.08  # of a log axis, beyond the outermost value
+MARGIN = 0.12  # of a log axis, beyond the outermost value
 
 
 def log_ticks(values: Sequence[float], show: Callable[[float], str]) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def log_reach(values: Sequence[float], limit: float | None = None) -> tuple[floa
     """Ends of a log axis: all values with room, and a limit where it is not far outside.
 
     >>> [f"{end:.3g}" for end in log_reach([1.0, 1.0], 2.0)]
-    ['0.943', '2.12']
+    ['0.92', '2.17']
     """
     low, high = min(values), max(values)
     if limit is not None and low / 3 < limit < high * 3:

@@ -186,7 +186,7 @@ def _frame(
 ) -> None:
     framed(figure, height=460)
     legend = {"orientation": "h", "y": -0.2, "x": 0, "itemsizing": "constant"}
-    figure.update_layout(showlegend=True, legend=legend)
+    figure.update_layout(showlegend=True, legend=legend, margin_t=30)
     days, heights = (
         [row["seconds"] / DAY for row in rows],
         [row[measure.name] for row in rows],
@@ -213,8 +213,8 @@ def _limit(figure: Figure, text: str, *, x: float | None = None, y: float | None
     note: dict[str, Any] = {"text": text, "font": {"color": BAD, "size": 11.5}, "showarrow": False}
     if x is not None:
         figure.add_vline(x=x, line=line)
-        place = {"x": math.log10(x), "y": 1.0, "xanchor": "right", "yanchor": "top"}
-        figure.add_annotation(**note, **place, xref="x", yref="paper", textangle=-90)
+        place = {"x": math.log10(x), "y": 1.0, "xanchor": "center", "yanchor": "bottom"}
+        figure.add_annotation(**note, **place, xref="x", yref="paper")
     else:
         assert y is not None
         figure.add_hline(y=y, line=line)
