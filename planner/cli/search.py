@@ -83,7 +83,7 @@ def _space(run: Run, limits: Restrictions, which: Wanted | None) -> Space:
     """What is searched: for an export, what its target can run."""
     if which is None:
         return space(run, limits)
-    return space(which.planned(run), which.narrowed(limits))
+    return which.runnable(space(which.planned(run), which.narrowed(limits)))
 
 
 def _limits(args: argparse.Namespace) -> Restrictions:

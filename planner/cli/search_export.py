@@ -16,6 +16,7 @@ from planner.trainers.registry import TARGETS, Target, target
 if TYPE_CHECKING:
     from planner.search.answer import Answer
     from planner.search.restrictions import Restrictions
+    from planner.search.space import Space
     from planner.trainers.export import Export
 
 
@@ -50,12 +51,18 @@ class Wanted:
 
     def narrowed(self, limits: Restrictions) -> Restrictions:
         """The restrictions, narrowed to what the target can hold. Raises PlannerError."""
-        from planner.trainers.holds import narrowed
+        from planner.trainers.narrow import narrowed
 
         found, says = narrowed(self.target.name, limits)
         if says:
             note(f"searched for {self.target.name}: {'; '.join(says)}")
         return found
+
+    def runnable(self, found: Space) -> Space:
+        """What is searched, without what breaks a rule of the target. Raises PlannerError."""
+        from planner.trainers.narrow import runnable
+
+        return runnable(self.target.name, found)
 
     def write(self, made: Export) -> None:
         """To the file, or to standard output; what is left to the user goes to standard error."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.trainers import left
+from planner.trainers import deepspeed, left
 from planner.trainers.deepspeed import STAGES
 from planner.trainers.export import Export, File, Left, remarked, yaml_text
 from planner.trainers.holds import refusal
@@ -36,7 +36,7 @@ def write(job: Job) -> Export:
 
 def config_of(job: Job) -> dict[str, Any]:
     """The config as plain values."""
-    _check(job)
+    check(job)
     kind = kind_of(job)
     return {
         "compute_environment": "LOCAL_MACHINE",
@@ -65,7 +65,8 @@ def kind_of(job: Job) -> str:
     return "MULTI_GPU" if made.sharding == "none" and made.tp * made.cp == 1 else "FSDP"
 
 
-def _check(job: Job) -> None:
+def check(job: Job) -> None:
+    """Refuse what no word alone rules out. Raises PlannerError."""
     made, kind = job.made, kind_of(job)
     if made.offload == "params+optimizer" and kind not in ("FSDP", "DEEPSPEED"):
         why = "without sharding: only sharded states are offloaded"
@@ -77,6 +78,8 @@ def _check(job: Job) -> None:
         axis = "tp" if made.tp > 1 else "cp"
         why = f"with sharding {made.sharding}, offload {made.offload}: it needs FSDP 2"
         raise refusal("accelerate", axis, getattr(made, axis), instead=("1",), why=why)
+    if kind == "DEEPSPEED":
+        deepspeed.check(job, target="accelerate")
     if kind == "FSDP" and made.sharding == "none":
         why = f"with tp={made.tp},cp={made.cp}: its mesh needs sharded weights"
         raise refusal("accelerate", "sharding", "none", instead=("zero3",), why=why)

@@ -42,7 +42,7 @@ def write(job: Job) -> Export:
 def config_of(job: Job) -> dict[str, Any]:
     """The config as plain values, without what the user must add."""
     made = job.made
-    _check(job)
+    check(job)
     found: dict[str, Any] = {
         **_model(job),
         "sequence_len": made.seq_len,
@@ -68,7 +68,8 @@ def config_of(job: Job) -> dict[str, Any]:
     return found
 
 
-def _check(job: Job) -> None:
+def check(job: Job) -> None:
+    """Refuse what no word alone rules out. Raises PlannerError."""
     made = job.made
     if made.offload != "none" and made.sharding not in ("zero3", "hsdp"):
         why = f"with sharding {made.sharding}: it goes with FSDP"

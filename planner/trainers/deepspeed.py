@@ -34,6 +34,7 @@ _OPTIMIZERS = {
 
 def write(job: Job) -> Export:
     """`ds_config.json`. Raises PlannerError for tensor parallelism or offload that cannot be."""
+    check(job)
     text = json.dumps(config_of(job), indent=2) + "\n"
     return Export(
         target="deepspeed",
@@ -46,7 +47,6 @@ def write(job: Job) -> Export:
 def config_of(job: Job) -> dict[str, Any]:
     """The config as plain values."""
     made = job.made
-    _check(job)
     found: dict[str, Any] = {
         "train_batch_size": made.global_batch,
         "train_micro_batch_size_per_gpu": made.micro_batch,
@@ -61,18 +61,22 @@ def config_of(job: Job) -> dict[str, Any]:
     return found
 
 
-def _check(job: Job) -> None:
+def check(job: Job, *, target: str = "deepspeed") -> None:
+    """Refuse what no word alone rules out, in the name of the target that runs DeepSpeed.
+
+    Raises PlannerError.
+    """
     made = job.made
     if made.tp > 1 and made.sharding == "zero3":
         why = f"with tp={made.tp}: its tensor parallelism goes with ZeRO up to 2"
-        raise refusal("deepspeed", "sharding", "zero3", instead=("zero2", "tp=1"), why=why)
+        raise refusal(target, "sharding", "zero3", instead=("zero2", "tp=1"), why=why)
     needs = {"none": 0, "optimizer": 1, "params+optimizer": 3}[made.offload]
     if STAGES[made.sharding] < needs:
         why = f"with sharding {made.sharding}: it needs ZeRO {needs} or more"
-        raise refusal("deepspeed", "offload", made.offload, instead=("none",), why=why)
+        raise refusal(target, "offload", made.offload, instead=("none",), why=why)
     if made.precision == "pure-bf16" and made.sharding == "none":
         why = "without sharding: states in bf16 need ZeRO 1 or more"
-        raise refusal("deepspeed", "precision", "pure-bf16", instead=("bf16",), why=why)
+        raise refusal(target, "precision", "pure-bf16", instead=("bf16",), why=why)
 
 
 def _zero(job: Job) -> dict[str, Any]:

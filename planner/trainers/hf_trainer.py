@@ -14,8 +14,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from planner.trainers import left
-from planner.trainers.deepspeed import config_of as deepspeed_config
+from planner.trainers import deepspeed, left
 from planner.trainers.export import Export, File, Left
 from planner.trainers.holds import refusal
 from planner.trainers.job import Job
@@ -51,10 +50,8 @@ def write(job: Job) -> Export:
 
 def config_of(job: Job) -> dict[str, Any]:
     """The arguments as plain values."""
+    check(job)
     made = job.made
-    if made.offload != "none" and made.sharding == "none":
-        why = "without sharding: only sharded states are offloaded"
-        raise refusal("hf-trainer", "offload", made.offload, instead=("none",), why=why)
     found: dict[str, Any] = {
         "output_dir": f"{job.name}-{made.task}",
         "per_device_train_batch_size": made.micro_batch,
@@ -73,6 +70,15 @@ def config_of(job: Job) -> dict[str, Any]:
     if made.loss == "fused":
         found["use_liger_kernel"] = True
     return found | _sharding(job)
+
+
+def check(job: Job) -> None:
+    """Refuse what no word alone rules out. Raises PlannerError."""
+    if job.made.offload != "none" and job.made.sharding == "none":
+        why = "without sharding: only sharded states are offloaded"
+        raise refusal("hf-trainer", "offload", job.made.offload, instead=("none",), why=why)
+    if _deepspeed(job):
+        deepspeed.check(job, target="hf-trainer")
 
 
 def _precision(job: Job) -> dict[str, bool]:
@@ -99,7 +105,7 @@ def _fsdp(job: Job) -> bool:
 def _sharding(job: Job) -> dict[str, Any]:
     made = job.made
     if _deepspeed(job):
-        return {"deepspeed": deepspeed_config(job)}
+        return {"deepspeed": deepspeed.config_of(job)}
     if not _fsdp(job):
         return {}
     return {

@@ -1,8 +1,7 @@
 """What each trainer's config can hold, as one table: words by axis, and degrees that must stay 1.
 
-A search for a target looks only at what it holds (`narrowed`); a plan that the target cannot hold
-is refused with the field, the value, what would do, and who can (`check`). Rules over two axes
-stand in the target's own module.
+A plan that the target cannot hold is refused with the field, the value, what would do, and who can
+(`check`). Rules over two axes stand in the target's own module, as its `check`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from planner.engine import choices
 from planner.errors import PlannerError
 
 if TYPE_CHECKING:
-    from planner.search.restrictions import Restrictions
     from planner.trainers.job import Job
 
 _TORCH_ADAM = ("adamw", "adamw-foreach", "adamw-fused")
@@ -138,54 +136,3 @@ def holders(axis: str, value: object) -> list[str]:
         if able and name not in LAUNCHERS:
             found.append(name)
     return found
-
-
-def narrowed(name: str, limits: Restrictions) -> tuple[Restrictions, list[str]]:
-    """The restrictions of a search, narrowed to what target `name` holds, and in words how.
-
-    What the user fixes stands, and is refused where the target cannot hold it.
-    """
-    from dataclasses import replace
-
-    holds, forbidden, bounds = HOLDS[name], dict(limits.forbidden), dict(limits.bounds)
-    says: list[str] = []
-    for axis, words in _searched_words(holds):
-        _check_fixed(name, axis, limits, words)
-        if axis in limits.fixed:
-            continue
-        forbidden[axis] = tuple(dict.fromkeys((*forbidden.get(axis, ()), *words)))
-        says.append(f"no {axis} {', '.join(words)}")
-    for axis in DEGREES:
-        if axis not in holds.degrees:
-            _check_fixed_degree(name, axis, limits)
-            low, high = bounds.get(axis, (None, None))
-            if low is not None and low > 1:
-                raise refusal(name, axis, int(low), instead=("1",))
-            bounds[axis] = (low, 1 if high is None else min(high, 1))
-            says.append(f"{axis}=1")
-    return replace(limits, forbidden=forbidden, bounds=bounds), says
-
-
-def _searched_words(holds: Holds) -> list[tuple[str, tuple[str, ...]]]:
-    """By axis of a search, the words that it may try and the config cannot hold."""
-    from planner.search.axes import AXES
-
-    found = []
-    for axis in WORDS:
-        held = getattr(holds, axis)
-        lacking = tuple(w for w in AXES[axis].words if w not in held) if axis in AXES else ()
-        if lacking:
-            found.append((axis, lacking))
-    return found
-
-
-def _check_fixed(name: str, axis: str, limits: Restrictions, lacking: tuple[str, ...]) -> None:
-    value = limits.fixed.get(axis)
-    if value in lacking:
-        raise refusal(name, axis, value, instead=getattr(HOLDS[name], axis))
-
-
-def _check_fixed_degree(name: str, axis: str, limits: Restrictions) -> None:
-    value = limits.fixed.get(axis, 1)
-    if isinstance(value, int) and value > 1:
-        raise refusal(name, axis, value, instead=("1",))

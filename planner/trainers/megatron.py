@@ -45,7 +45,7 @@ _ASKED = {
 
 def write(job: Job) -> Export:
     """The script. Raises PlannerError for a layout that Megatron does not run."""
-    _check(job)
+    check(job)
     remarks = tuple(_left(job))
     return Export(
         target="megatron",
@@ -55,7 +55,8 @@ def write(job: Job) -> Export:
     )
 
 
-def _check(job: Job) -> None:
+def check(job: Job) -> None:
+    """Refuse what no word alone rules out. Raises PlannerError."""
     made, stages = job.made, job.made.pp * job.made.interleave
     if job.model.layers % stages:
         why = f"as pp·interleave must divide the {job.model.layers} layers"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from planner.errors import PlannerError, nearest
+from planner.trainers import holds
 from planner.trainers.export import Export
-from planner.trainers.holds import HOLDS, check
 
 if TYPE_CHECKING:
     from planner.trainers.job import Job
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A trainer or a launcher. Its module has `write(job) -> Export`."""
+    """A trainer or a launcher. Its module has `write(job) -> Export` and `check(job)`."""
 
     name: str
     module: str
@@ -42,7 +43,7 @@ _ALL = (
     Target(name="slurm", module="slurm", says="an sbatch script", stack=None),
 )
 TARGETS = {each.name: each for each in _ALL}
-assert set(TARGETS) == set(HOLDS), "every target says what it holds"
+assert set(TARGETS) == set(holds.HOLDS), "every target says what it holds"
 
 
 def target(name: str, field: str = "--export") -> Target:
@@ -63,5 +64,16 @@ def export(name: str, job: Job) -> Export:
     """
     which = target(name)
     check(which.name, job)
-    made: Export = import_module(f"planner.trainers.{which.module}").write(job)
+    made: Export = _module(which).write(job)
     return made
+
+
+def check(name: str, job: Job) -> None:
+    """Refuse what the config of target `name` cannot hold. Raises PlannerError as `export` does."""
+    which = target(name)
+    holds.check(which.name, job)
+    _module(which).check(job)
+
+
+def _module(which: Target) -> ModuleType:
+    return import_module(f"planner.trainers.{which.module}")

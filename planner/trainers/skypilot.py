@@ -57,7 +57,7 @@ torchrun --nnodes "$SKYPILOT_NUM_NODES" --nproc-per-node "$SKYPILOT_NUM_GPUS_PER
 
 def write(job: Job) -> Export:
     """The task. Raises PlannerError for an accelerator that the catalogue does not name."""
-    _accelerator(job.made.sku)
+    check(job)
     remarks = (*trainer(job), *_left(job))
     text = remarked(job.heading(SOFTWARE), remarks) + yaml_text(config_of(job))
     return Export(
@@ -66,6 +66,11 @@ def write(job: Job) -> Export:
         files=(File(name=f"{job.name}-sky.yaml", text=text),),
         left=remarks,
     )
+
+
+def check(job: Job) -> None:
+    """Refuse an accelerator without a name in the catalogue. Raises PlannerError."""
+    _accelerator(job.made.sku)
 
 
 def config_of(job: Job) -> dict[str, Any]:

@@ -27,6 +27,10 @@ def write(job: Job) -> Export:
     )
 
 
+def check(job: Job) -> None:
+    """Every plan can be launched."""
+
+
 def time_limit(seconds: float) -> str:
     """Days-hours:minutes:seconds, rounded up to a minute.
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
+from planner.engine.choices import SHARDINGS
 from planner.errors import PlannerError
 from planner.search.restrictions import restrictions
+from planner.search.space import space
 from planner.trainers import TARGETS, Export, Job, export, target
-from planner.trainers.holds import HOLDS, LAUNCHERS, holders, narrowed
-from tests.trainers.jobs import job
+from planner.trainers.holds import HOLDS, LAUNCHERS, holders
+from planner.trainers.narrow import narrowed, runnable
+from tests.trainers.jobs import job, run_of
 from tests.trainers.plans import plan
 from tests.trainers.read_back import arguments, assigned, toml
 
@@ -230,6 +234,20 @@ def test_a_search_for_a_target_leaves_out_what_it_cannot_hold() -> None:
         narrowed("deepspeed", restrictions(fix=["pp=2"]))
     with pytest.raises(PlannerError, match="the deepspeed config cannot hold it"):
         narrowed("deepspeed", restrictions(fix=["precision=fp8"]))
+
+
+def test_a_search_leaves_out_combinations_that_the_target_does_not_run() -> None:
+    whole = space(run_of(), restrictions(fix=["count"]))
+    for each in runnable("deepspeed", whole).groups:
+        columns = each.table.columns
+        assert not np.any((columns["tp"] > 1) & (columns["sharding"] == SHARDINGS.index("zero3")))
+    assert runnable("slurm", whole) is whole
+
+
+def test_a_search_with_nothing_left_gives_the_refusal() -> None:
+    sharded = space(run_of(training__offload="optimizer"), restrictions(fix=["sharding=none"]))
+    with pytest.raises(PlannerError, match="the deepspeed config cannot hold it"):
+        runnable("deepspeed", sharded)
 
 
 def test_launchers_leave_every_search_as_it_is() -> None:

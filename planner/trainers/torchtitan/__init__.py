@@ -31,7 +31,7 @@ _DEFAULTS = (
 
 def write(job: Job) -> Export:
     """A Python module, and for 0.2 a TOML. Raises PlannerError."""
-    _check(job)
+    check(job)
     model = shipped(job)
     remarks = _left(job, model)
     name = f"{stem(job)}_torchtitan"
@@ -49,7 +49,8 @@ def _newer(job: Job) -> bool:
     return made.precision == "nvfp4" or job.adapters or made.loss == "chunked"
 
 
-def _check(job: Job) -> None:
+def check(job: Job) -> None:
+    """Refuse what no word alone rules out. Raises PlannerError."""
     made = job.made
     if made.sharding == "none" and made.cp > 1:
         why = f"with cp={made.cp}: weights are always shared by context ranks"
