@@ -38,6 +38,13 @@ def test_every_key_is_documented_for_the_release_that_the_file_names(target: str
         _CHECKS[target](made)
 
 
+def test_the_guide_has_a_row_for_every_target() -> None:
+    guide = Path(__file__).resolve().parents[2] / "docs" / "exporting.md"
+    rows = guide.read_text(encoding="utf-8").splitlines()
+    for name in TARGETS:
+        assert any(row.startswith(f"| `{name}` |") for row in rows)
+
+
 def _exports(target: str) -> Iterator[Export]:
     for name in NAMES:
         try:

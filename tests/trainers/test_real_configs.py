@@ -79,6 +79,7 @@ def test_accelerate_launches_with_the_yaml(tmp_path: Path) -> None:
             assert mesh.total_size == read.num_processes
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_deepspeed_reads_the_json() -> None:
     zero = _package("deepspeed.runtime.zero.config")
     precision = _package("deepspeed.runtime.precision_config")
@@ -114,6 +115,7 @@ def test_axolotl_accepts_the_yaml_with_what_it_leaves_to_the_user() -> None:
             schema(**{**own, **yaml.safe_load(made.files[0].text)})
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_skypilot_accepts_the_task() -> None:
     schemas = _package("sky.utils.schemas")
     jsonschema = _package("jsonschema")
