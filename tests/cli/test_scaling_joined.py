@@ -39,6 +39,11 @@ def test_a_table_for_people_shows_curve_and_what_was_fixed(forerun: Forerun) -> 
     assert "price:" in shown.err
 
 
+def test_a_fixed_model_that_takes_the_whole_budget_leaves_nothing(forerun: Forerun) -> None:
+    fixed = forerun("scaling", "optimum", RUN, "--usd", "50k", "--params", "8B", "--json").json
+    assert (fixed["fixed"]["left_seconds"], fixed["fixed"]["left_usd"]) == (0.0, 0.0)
+
+
 def test_frontier_draws_loss_against_money(forerun: Forerun) -> None:
     words = ("scaling", "frontier", RUN, "--usd-range", "5k", "500k", "--points", 4)
     curve = forerun(*words, "--json").json["curve"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,7 @@ def fixed_part(table: Paces, best: Best, wishes: Wishes) -> dict[str, Any] | Non
     loss = float(table.law.loss(params, tokens, **table.conditions))
     seconds = _seconds(table, params, tokens)
     least = cheapest_for(table, loss)
+    left = _left(best.seconds, seconds)
     return {
         "params": params,
         "tokens": tokens,
@@ -85,12 +87,17 @@ def fixed_part(table: Paces, best: Best, wishes: Wishes) -> dict[str, Any] | Non
         "loss_above_optimum": loss - best.loss,
         "seconds": seconds,
         "usd": table.usd_of(seconds),
-        "left_seconds": best.seconds - seconds,  # negative: missing
-        "left_usd": table.usd_of(best.seconds - seconds),
+        "left_seconds": left,  # negative: missing
+        "left_usd": table.usd_of(left),
         "least_for_this_loss_seconds": least.seconds,
         "least_for_this_loss_usd": least.usd,
         "wasted_share": max(1 - least.seconds / seconds, 0.0),
     }
+
+
+def _left(budget: float, spent: float) -> float:
+    """What is left of a budget, rounding apart."""
+    return 0.0 if math.isclose(budget, spent, rel_tol=1e-9) else budget - spent
 
 
 def target_part(table: Paces, best: Best, wishes: Wishes) -> dict[str, Any] | None:
