@@ -24,6 +24,7 @@ class Job:
     run: Run
     model: Model
     made: Configuration
+    vendor: str  # of the accelerator, as hardware_db names it
     stack: Stack  # the software that the plan rests on
     steps: int  # optimizer steps
     step_seconds: float
@@ -99,6 +100,7 @@ def job_of(bones: Outline) -> Job:
         run=each.run,
         model=each.model,
         made=bones.configuration,
+        vendor=each.accelerator.vendor,
         stack=each.stack,
         steps=bones.run.steps,
         step_seconds=bones.step.seconds,

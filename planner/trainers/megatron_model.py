@@ -51,7 +51,7 @@ def model_arguments(job: Job) -> list[str]:
         f"--num-attention-heads {block.heads}",
         *_groups(block),
         f"--kv-channels {block.head_dim}",
-        *_feed_forward(block),
+        *_feed_forward(block, job.made.precision),
         f"--max-position-embeddings {max(model.max_seq_len or 0, job.made.seq_len)}",
         *FAMILIES[model.family],
         *asked,
@@ -66,7 +66,8 @@ def _groups(block: Block) -> list[str]:
     return ["--group-query-attention", f"--num-query-groups {block.kv_heads}"]
 
 
-def _feed_forward(block: Block) -> list[str]:
+def _feed_forward(block: Block, precision: str) -> list[str]:
+    """Experts' products are grouped where Megatron allows it: in bf16 recipes."""
     if not block.num_experts:
         return [f"--ffn-hidden-size {block.ffn_hidden}"]
     return [
@@ -74,7 +75,7 @@ def _feed_forward(block: Block) -> list[str]:
         f"--num-experts {block.num_experts}",
         f"--moe-router-topk {block.top_k}",
         f"--moe-ffn-hidden-size {block.expert_hidden}",
-        "--moe-grouped-gemm",
+        *(["--moe-grouped-gemm"] if precision not in ("fp32", "fp16") else []),
     ]
 
 

@@ -123,6 +123,7 @@ def _candidate(group: Group, values: list[int]) -> Job:
         run=each.run,
         model=each.model,
         made=made,
+        vendor=each.accelerator.vendor,
         stack=each.stack,
         steps=1,
         step_seconds=1.0,

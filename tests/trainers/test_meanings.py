@@ -218,6 +218,16 @@ def test_a_combination_that_a_trainer_does_not_run_is_refused(
         export(name, made)
 
 
+def test_a_model_that_a_target_does_not_describe_is_left_to_the_user() -> None:
+    other = job("gemma-2-9b", training__layout={"sharding": "zero3"})
+    made = export("torchtitan", other)
+    assert "ships no configuration" in _left(made)["model"]
+    assert [file.name for file in made.files] == ["gemma_2_9b_torchtitan.py"]
+    script = export("megatron", job("gemma-2-9b", training__layout={"tp": 2}))
+    assert "MODEL_ARGS_FILE" in _left(script)["environment"]
+    assert "--swiglu" not in script.files[0].text
+
+
 def test_an_unknown_target_is_refused_with_the_nearest() -> None:
     assert target("HF_Trainer").name == "hf-trainer"
     with pytest.raises(PlannerError, match="did you mean megatron"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,21 @@ def test_megatron_script_hands_every_argument_to_the_launcher(tmp_path: Path) ->
     assert set(arguments(text)) <= set(words)
     assert words[words.index("--data-path") + 1] == "my DATA_PATH", "a path with a space stays one"
     assert words[words.index("--tensor-model-parallel-size") + 1] == "2"
+
+
+def test_a_models_name_is_never_run(tmp_path: Path) -> None:
+    job = plan("zero1")
+    hostile = f"it's/$(touch {tmp_path / 'ran'});`touch {tmp_path / 'ran'}`\"/config.json"
+    named = replace(job, model=replace(job.model, name=hostile, family="unknown"))
+    for target in ("megatron", "slurm"):
+        script = tmp_path / "run.sh"
+        script.write_text(export(target, named).files[0].text, encoding="utf-8")
+        given = {name: "x" for name in asked(named) if name != "MODEL_ARGS_FILE"}
+        stopped = _run(script, **given)
+        assert stopped.returncode != 0
+        if target == "megatron":
+            assert "set MODEL_ARGS_FILE: a file with Megatron's arguments" in stopped.stderr
+    assert not (tmp_path / "ran").exists()
 
 
 def test_slurm_script_starts_torchrun_with_the_training_script(tmp_path: Path) -> None:
