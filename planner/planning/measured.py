@@ -158,11 +158,13 @@ def _rests(made: MeasuredStep) -> str:
 
 def _scaled(transfer: Transfer, created: str) -> str:
     peaks = ", ".join(f"{name} x{ratio:.3g}" for name, ratio in transfer.peaks.items())
+    reached = ", ".join(transfer.reached)
+    known = f", as far as others measured them reached in {reached}" if reached else ""
     return (
         f"measured on {transfer.source}, profile of {created}, and scaled to {transfer.target} by "
-        f"published peaks ({peaks}) and memory bandwidth (x{transfer.bandwidth:.3g}), launches as "
-        "measured; the share of the peak that accelerators reach differs by a factor of "
-        f"{math.exp(transfer.sigma):.2f}"
+        f"published peaks ({peaks}{known}) and memory bandwidth (x{transfer.bandwidth:.3g}), "
+        "launches as measured; profiles carried over were off by a factor of "
+        f"{math.exp(transfer.sigma):.2f} (one standard deviation)"
     )
 
 

@@ -26,7 +26,9 @@ class ProfiledDevice:
     accelerator: Accelerator
     listed: bool  # whether the table of accelerators has it: its price, links and network
     transfer: Transfer | None  # None: the profile is of this very accelerator
-    _errors: dict[str, dict[str, float] | None] = field(default_factory=dict, repr=False)
+    _errors: dict[str, dict[str, float] | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def left_out(self, number_format: str) -> dict[str, float] | None:
         """Error of products left out of the fit in turn, `quality.left_out_of`; found once."""

@@ -1,16 +1,19 @@
 """A profile of one accelerator carried over to another by roofline: efficiency stays, rates scale.
 
 What a kernel takes beyond its launch shrinks as the roof that binds it grows: published peak of its
-format, or published memory bandwidth. Its launch is the host's work and stays as measured.
+format (as far as others measured it reached, where they did so on both), or published memory
+bandwidth. Its launch is the host's work and stays as measured.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hardware_db
@@ -22,6 +25,7 @@ from planner.profile_device.reader import FIELD, Measured
 if TYPE_CHECKING:
     from hardware_db import Accelerator
 
+FILE = Path(__file__).parent / "data" / "transfer_error.json"
 _HOST_KERNELS = frozenset({"launch"})  # the host's work, whatever the device
 _LEFT_BEHIND = frozenset({"h2d", "d2h", "allocate"})  # of the measured machine's links and driver
 
@@ -32,7 +36,8 @@ class Transfer:
 
     source: str  # sku id
     target: str
-    peaks: dict[str, float]  # by format: published peak of the target over that of the source
+    peaks: dict[str, float]  # by format: peak of the target over that of the source
+    reached: tuple[str, ...]  # formats whose peaks count as far as others measured them reached
     bandwidth: float  # the same of the memory bandwidth
     sigma: float  # standard deviation of the logarithm of a time, that the carrying over adds
 
@@ -63,6 +68,7 @@ def transferred(
         source=source.sku_id,
         target=target.sku_id,
         peaks=peaks,
+        reached=tuple(name for name in peaks if _reached_ratio(name, source, target)),
         bandwidth=ratio,
         sigma=transfer_sigma(source.vendor == target.vendor),
     )
@@ -84,6 +90,14 @@ def _peak_ratio(number_format: str, source: Accelerator, target: Accelerator) ->
     if any(part.supports(number_format) != "native" for part in sides):
         return None
     before, after = (part.peak(number_format) for part in sides)
+    if not before or not after:
+        return None
+    return after / before * (_reached_ratio(number_format, source, target) or 1.0)
+
+
+def _reached_ratio(number_format: str, source: Accelerator, target: Accelerator) -> float | None:
+    """Of the best shares of their peaks that somebody measured; None where one is not known."""
+    before, after = (part.achievable_fraction(number_format) for part in (source, target))
     return after / before if before and after else None
 
 
@@ -139,11 +153,18 @@ def _kernel_seconds(
 
 @cache
 def transfer_sigma(same_vendor: bool) -> float:
-    """How far the efficiency of two accelerators lies apart: standard deviation of the logarithm.
+    """How far a carried-over profile errs as a whole: standard deviation of the logarithm.
 
-    Over all pairs in the table, of one vendor or of two, whose best matmul rates were measured in
-    the same format, as fractions of the published peaks.
+    Within one vendor as `benchmarks.profile_transfer` found between pairs of GPUs, with its origin
+    in the file; between two, wider by as much as the shares of the peaks that accelerators reach
+    lie further apart.
     """
+    own = float(json.loads(FILE.read_text(encoding="utf-8"))["sigma"])
+    return own if same_vendor else own * max(_apart(False) / _apart(True), 1.0)
+
+
+def _apart(same_vendor: bool) -> float:
+    """Deviation of the logarithm of measured best shares of the peak, over pairs in the table."""
     squares = [
         math.log(a.achievable[name].fraction / b.achievable[name].fraction) ** 2
         for a, b in combinations(hardware_db.accelerators(), 2)

@@ -207,7 +207,7 @@ def test_a_profile_carried_over_says_what_was_scaled_by_what(of_a100: Path) -> N
     said = found.evidence.reasons[0]
     assert said.startswith("measured on")
     assert A100 in said
-    assert "bf16 x3.17" in said
+    assert "bf16 x2.93" in said
     assert "memory bandwidth (x1.64)" in said
 
 
@@ -257,7 +257,7 @@ def test_launches_are_the_hosts_and_stay(of_a100: Path) -> None:
 
 
 def test_efficiency_differs_more_between_vendors_than_within_one() -> None:
-    assert 0.1 < transfer_sigma(True) < transfer_sigma(False) < 0.5
+    assert 0.1 < transfer_sigma(True) < transfer_sigma(False) < 1.0
 
 
 def test_advice_on_a_profiled_run_is_planned_from_the_profile(unlisted: Path) -> None:
