@@ -63,7 +63,6 @@ def _start(bench: Bench, found: Mapping[str, Any], words: Words) -> None:
             words("machine.preset"),
             list(PRESETS),
             key="machine_preset",
-            default=PRESETS[0],
             format_func=lambda name: words(f"machine.preset_{name}"),
             required=True,
             persist_state="session",

@@ -13,7 +13,7 @@ from planner.quantities import show_duration, show_flops, show_percent, show_rat
 from profiles.result import Profile
 from ui import machine_controls as controls
 from ui import machine_facts as facts
-from ui import machine_findings, profile_choice, profile_compare, profile_plan
+from ui import machine_findings, page_fields, profile_choice, profile_compare, profile_plan
 from ui import machine_tables as tables
 from ui.charts.profile_ratio import ratio_figure
 from ui.charts.roofline import roofline_figure
@@ -39,6 +39,7 @@ def draw(words: Words) -> None:
     """The whole page."""
     st.html(f'<h1 class="fr-title">{escape(words("machine.title"))}</h1>')
     st.html(f'<p class="fr-take">{escape(words("machine.lead"))}</p>')
+    page_fields.begin("machine", st.session_state)
     found = facts.devices(bench(), words)
     device = controls.device(found, words)
     facts.draw(device, words)

@@ -79,6 +79,12 @@ def _providers() -> tuple[str, ...]:
     return ("", *(each.provider for each in hardware_db.providers()))
 
 
+def _profiles() -> tuple[str, ...]:
+    from ui.profile_store import known
+
+    return ("", *(each.key for each in known()))
+
+
 def _texts(*keys: str) -> tuple[PageField, ...]:
     return tuple(PageField(key=key) for key in keys)
 
@@ -157,8 +163,14 @@ _CHOOSE = (
     PageField(key="choose_spot", default=False),
     *_texts(*(f"choose_{name}" for name in ("counts", "memory", *ASSUMPTIONS))),
 )
+_MACHINE = (
+    PageField(key="machine_preset", default="quick", choices=lambda: ("quick", "full")),
+    PageField(key="machine_profile", choices=_profiles),
+    PageField(key="machine_other", choices=_profiles),
+)
 FIELDS: dict[str, tuple[PageField, ...]] = {
     "choose": _CHOOSE,
+    "machine": _MACHINE,
     "scaling": _SCALING,
     "search": _SEARCH,
     "stop": _STOP,

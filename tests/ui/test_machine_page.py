@@ -234,6 +234,20 @@ def test_a_stored_profile_shows_the_numbers_of_its_file(stored: Path, page: AppT
     assert "machine_continue" in buttons(page)
 
 
+def test_a_link_opens_the_same_profile_and_says_when_it_is_not_there(
+    stored: Path, bench: Bench, described: list[dict[str, object]], page: AppTest
+) -> None:
+    write_profile(stored.parent / "second.json", read_profile(stored))
+    page.run()
+    page.selectbox(key="machine_profile").set_value("stored:small.json").run()
+    page.run()
+    assert page.query_params["machine_profile"] == "stored:small.json"
+    other = AppTest.from_file(str(APP), default_timeout=60)
+    other.query_params["machine_profile"] = "stored:gone.json"
+    other.run()
+    assert "stored:gone.json" in other.warning[0].value
+
+
 def test_two_profiles_are_compared(stored: Path, page: AppTest) -> None:
     write_profile(stored.parent / "slower.json", slower(read_profile(stored), 2.0))
     page.run()
@@ -352,7 +366,7 @@ def test_a_damaged_profile_is_refused_with_its_field(real: Path) -> None:
 def test_files_that_are_no_profiles_are_passed_over(stored: Path) -> None:
     (stored.parent / "broken.json").write_text("{")
     (stored.parent / ".hidden.json").write_bytes(stored.read_bytes())
-    assert [each.key for each in profile_store.known()] == ["stored:small.json"]
+    assert [each.key for each in profile_store.known()] == "stored:small.json"
 
 
 def test_the_page_speaks_traditional_chinese(stored: Path, page: AppTest) -> None:
