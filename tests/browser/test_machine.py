@@ -24,6 +24,10 @@ def buttons(page: Any) -> list[Any]:
     return list(page.find_elements("css selector", '[data-testid="stMain"] button'))
 
 
+def alerts(page: Any) -> str:
+    return " ".join(each.text for each in page.find_elements("css selector", '[role="alert"]'))
+
+
 @pytest.fixture(scope="module")
 def measured(open_browser: Callable[..., Any], app_url: str, app_data: Path) -> tuple[Any, Path]:
     """A window in which the machine was measured for a second or two, and the file it left."""
@@ -35,8 +39,9 @@ def measured(open_browser: Callable[..., Any], app_url: str, app_data: Path) -> 
     type_into(page, "Host threads", "1")
     type_into(page, "Time limit", "2")
     press(page, "Measure this machine")
-    wait_for(lambda: figure(page, "bandwidth"), "the profile")
-    return page, wait_for(lambda: list(app_data.rglob("profiles/*.json")), "the file")[0]
+    wait_for(lambda: "Measured and kept" in alerts(page), "the end of the measurement")
+    settle(page)
+    return page, next(app_data.rglob("profiles/*.json"))
 
 
 def test_a_profile_is_measured_to_its_end_and_its_numbers_are_those_of_the_file(

@@ -366,7 +366,13 @@ def test_a_damaged_profile_is_refused_with_its_field(real: Path) -> None:
 def test_files_that_are_no_profiles_are_passed_over(stored: Path) -> None:
     (stored.parent / "broken.json").write_text("{")
     (stored.parent / ".hidden.json").write_bytes(stored.read_bytes())
-    assert [each.key for each in profile_store.known()] == "stored:small.json"
+    found = [each.key for each in profile_store.known() if each.origin == "stored"]
+    assert found == ["stored:small.json"]
+
+
+def test_profiles_that_come_with_forerun_are_offered(folder: Path) -> None:
+    shipped = {each.path for each in profile_store.known() if each.origin == "measured"}
+    assert shipped == set(profile_store.shipped_folder().rglob("*.json"))
 
 
 def test_the_page_speaks_traditional_chinese(stored: Path, page: AppTest) -> None:
