@@ -60,7 +60,8 @@ def shown(known: Known, words: Words) -> None:
     if not profile.complete:
         st.info(words("machine.unfinished"), icon=":material/hourglass_bottom:")
     with st.container(horizontal=True, gap="small"):
-        profile_plan.draw(known, words)
+        if found.roofs:  # nothing is planned from copies alone
+            profile_plan.draw(known, words)
         controls.resume(bench(), known, words)
     body = "".join(map(card_html, headline(profile, found, errors, words)))
     st.html(f'<section class="fr-hero fr-four fr-rates">{body}</section>')

@@ -24,8 +24,8 @@ def buttons(page: Any) -> list[Any]:
     return list(page.find_elements("css selector", '[data-testid="stMain"] button'))
 
 
-def alerts(page: Any) -> str:
-    return " ".join(each.text for each in page.find_elements("css selector", '[role="alert"]'))
+def text(page: Any) -> str:
+    return str(page.find_element("css selector", '[data-testid="stMain"]').text)
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +39,10 @@ def measured(open_browser: Callable[..., Any], app_url: str, app_data: Path) -> 
     type_into(page, "Host threads", "1")
     type_into(page, "Time limit", "2")
     press(page, "Measure this machine")
-    wait_for(lambda: "Measured and kept" in alerts(page), "the end of the measurement")
+    path = wait_for(lambda: list(app_data.rglob("profiles/*.json")), "the file")[0]
+    wait_for(lambda: "Measured and kept" in text(page), "the end of the measurement")
     settle(page)
-    return page, next(app_data.rglob("profiles/*.json"))
+    return page, path
 
 
 def test_a_profile_is_measured_to_its_end_and_its_numbers_are_those_of_the_file(
