@@ -71,6 +71,12 @@ class Found:
         study = self.answer["study"]
         return bool(self.answer["complete"] and (study is None or study["complete"]))
 
+    @property
+    def resumable(self) -> bool:
+        """Whether trials are left of a study that is kept."""
+        study = self.answer["study"]
+        return study is not None and not study["complete"] and study["storage"] is not None
+
     def run_of(self, row: Row) -> Run:
         """The run of a row that is shown, with nothing left open."""
         return next(run for known, run in self.runs if known.items() <= row.items())

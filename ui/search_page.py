@@ -59,8 +59,8 @@ def _button(question: Question, words: Words) -> None:
     """Start, or go on with what was cancelled."""
     job = jobs().find(question.name)
     running = job is not None and job.state == "running"
-    unfinished = job is not None and job.state == "done" and not job.result.complete
-    label = "search.go_on" if unfinished else "search.again" if job else "search.go"
+    resumable = job is not None and job.state == "done" and job.result.resumable
+    label = "search.go_on" if resumable else "search.again" if job else "search.go"
     st.button(
         words(label),
         type="secondary" if job else "primary",

@@ -169,16 +169,17 @@ def _said(name: str, value: Any) -> str:
 def trials(history: Sequence[Mapping[str, Any]], by: str, words: Words) -> Table:
     """The trials that bettered the best so far; the download has the same."""
     show = objective_shower(by, words)
+    rows = [
+        Row(
+            cells=(str(row["trial"] + 1), show(row["best"])),
+            values=(row["trial"] + 1, row["best"]),
+        )
+        for row in improved(history)
+    ]
     return Table(
         columns=(words("search.trial"), words(f"search.{by}_objective")),
         names=("trial", {"time": "seconds", "cost": "usd", "energy": "kwh"}.get(by, by)),
-        rows=tuple(
-            Row(
-                cells=(str(row["trial"] + 1), show(row["best"])),
-                values=(row["trial"] + 1, row["best"]),
-            )
-            for row in improved(history)
-        ),
+        rows=tuple(rows) or (Row(cells=("–", "–"), values=(None, None)),),
         numeric=(0, 1),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -207,6 +207,16 @@ def test_the_rows_begin_with_the_best_and_end_with_what_keeps_no_limit() -> None
     assert not kept[-1]
 
 
+def stopper(after: int) -> Callable[..., None]:
+    """The report of a job that is cancelled after so many trials."""
+
+    def report(done: int, total: int, news: News | None = None) -> None:
+        if news is not None and news.phase == "trials" and done >= after:
+            raise KeyboardInterrupt
+
+    return report
+
+
 def test_trials_are_kept_under_their_name_and_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,17 +224,17 @@ def test_trials_are_kept_under_their_name_and_gone_on_with(
     first = worker(question(trials="6", study="mine"))(lambda *_: None).answer["study"]
     more = worker(question(trials="9", study="mine"))(lambda *_: None).answer["study"]
     assert (first["trials"], more["trials"], more["of_this_worker"]) == (6, 9, 3)
+    cut = worker(question(trials="30", study="mine"))(stopper(after=12))
+    assert cut.answer["study"]["trials"] == 12
+    assert cut.resumable
     assert more["history"][:6] == first["history"]
 
 
 def test_cancelled_trials_leave_the_exact_answer_and_say_what_is_missing() -> None:
-    def cancel(done: int, total: int, news: News | None = None) -> None:
-        if news is not None and news.phase == "trials" and done >= 3:
-            raise KeyboardInterrupt
-
-    made = worker(question(trials="20"))(cancel)
+    made = worker(question(trials="20"))(stopper(after=3))
     assert made.answer["complete"]
     assert not made.complete
+    assert not made.resumable, "nothing was kept"
     assert made.answer["study"]["trials"] == 3
     assert WORDS("search.interrupted") in search_study.takeaway(made.answer["study"], WORDS)
 

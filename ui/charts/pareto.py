@@ -145,7 +145,7 @@ def _markers(
         mode="markers+text",
         name=words(f"search.status_{status}"),
         text=[str(index + 1) for index, _, _ in mine],
-        textposition="middle right",
+        textposition="top center",
         textfont={"size": 11, "color": QUIET},
         customdata=details,
         marker={
