@@ -67,6 +67,8 @@ class Wanted:
     def write(self, made: Export) -> None:
         """To the file, or to standard output; what is left to the user goes to standard error."""
         file = made.file(self.path.suffix if self.path else "")
+        if self.path is not None:
+            _check_form(self.path, file.name, made.software)
         if self.path is None:
             sys.stdout.write(file.text)
         else:
@@ -117,6 +119,15 @@ def _check_path(path: Path, force: bool) -> None:
         raise PlannerError("--out", str(path), "exists: add --force to overwrite it")
     if not path.parent.is_dir():
         raise PlannerError("--out", str(path), f"make the folder {path.parent} first")
+
+
+def _check_form(path: Path, name: str, software: str) -> None:
+    """Refuse to put one format into a file whose ending names another."""
+    forms = (".yaml", ".yml", ".json", ".toml", ".py", ".sh", ".sbatch")
+    given, form = path.suffix.replace("yml", "yaml"), Path(name).suffix
+    if path.suffix in forms and given != form:
+        remedy = f"this plan's config for {software} is a {form}: name a file with that ending"
+        raise PlannerError("--out", str(path), remedy)
 
 
 def _write(path: Path, text: str) -> None:

@@ -78,6 +78,18 @@ def test_the_ending_of_the_file_picks_the_form(run_file: str, tmp_path: Path) ->
     assert "global_batch_size = 64" in (tmp_path / "run.py").read_text()
 
 
+def test_an_ending_of_another_format_is_refused(
+    run_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    only_new = ("--export", "torchtitan", "--fix", "loss=chunked")
+    for words in (only_new, ("--export", "accelerate")):
+        file = tmp_path / "run.toml"
+        assert _search(run_file, *words, "--out", str(file)) == 2
+        assert "name a file with that ending" in capsys.readouterr().err
+        assert not file.exists()
+    assert _search(run_file, "--export", "accelerate", "--out", str(tmp_path / "run.yml")) == 0
+
+
 def test_json_holds_the_export(run_file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert _search(run_file, "--export", "accelerate", "--json") == 0
     said = json.loads(capsys.readouterr().out)

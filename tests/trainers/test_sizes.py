@@ -10,7 +10,7 @@ from planner.trainers import TARGETS, Export, Job, export
 from tests.trainers.jobs import job, jobs
 from tests.trainers.read_back import sizes
 
-FEW = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("target", sorted(TARGETS))
