@@ -273,7 +273,7 @@ def _left_out(answer: Mapping[str, Any], words: Words) -> None:
     lost = len(answer["ranking"]) - len(choose_view.fitting(answer)) + len(answer["excluded"])
     if lost:
         with st.expander(words("choose.left_out", count=lost), icon=":material/block:"):
-            st.html(to_html(tables.left_out(answer, words), caption=words("choose.why")))
+            st.html(to_html(tables.left_out(answer, words), caption=words("choose.reason")))
 
 
 def _remarks(answer: Mapping[str, Any], words: Words) -> None:

@@ -76,7 +76,7 @@ def left_out(answer: Mapping[str, Any], words: Words) -> Table:
     for row in answer["excluded"]:
         reasons.setdefault(row["reason"].replace(row["sku"], "…"), []).append(row["sku"])
     return Table(
-        columns=(words("choose.why"), words("choose.accelerators")),
+        columns=(words("choose.reason"), words("choose.accelerators")),
         names=("reason", "skus"),
         rows=tuple(
             Row(
