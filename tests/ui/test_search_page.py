@@ -230,6 +230,29 @@ def test_trials_are_kept_under_their_name_and_gone_on_with(
     assert more["history"][:6] == first["history"]
 
 
+def test_a_study_of_another_search_is_refused_beside_its_field(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORERUN_STORAGE", f"sqlite:///{tmp_path / 'store.db'}")
+    worker(question(trials="1", study="mine"))(lambda *_: None)
+    jobs.clear()
+    page = opened(
+        search_expert=QUICK,
+        search_by="cost",
+        search_mode="trials",
+        search_trials="2",
+        search_study="mine",
+    )
+    page.button(key="search_start").click().run()
+    for job in list(jobs()._jobs.values()):
+        job.join(60)
+    page.run()
+    assert not page.exception
+    said = re.findall(r'<div class="fr-mistake" role="alert">([^<]*)<', html(page))
+    assert len(said) == 1
+    assert "is of another run, other limits or other objectives" in said[0]
+
+
 def test_cancelled_trials_leave_the_exact_answer_and_say_what_is_missing() -> None:
     made = worker(question(trials="20"))(stopper(after=3))
     assert made.answer["complete"]
