@@ -42,7 +42,7 @@ def step_seconds(batch: Batch, c: Constants) -> StepSeconds:
     again = parts.pop("again")
     device = sum(parts.values(), again)
     sharding = sharding_seconds(batch, weights, device, c)
-    launch = waited(device + sharding, _host(table, batch, c), c)
+    launch = waited(device + sharding, host_seconds(table, batch, c), c)
     backward = BACKWARD_SHARE * (device + launch)
     steps = parallel.accumulation
     return StepSeconds(
@@ -120,7 +120,7 @@ def row_seconds(row: Row, batch: Batch, c: Constants) -> Array:
     return result
 
 
-def _host(table: Table, batch: Batch, c: Constants) -> Array:
+def host_seconds(table: Table, batch: Batch, c: Constants) -> Array:
     """Host time of one micro-batch: operations through Python and autograd, kernel launches."""
     recipe, parallel = batch.recipe, batch.parallel
     full = parallel.recompute == FULL

@@ -28,12 +28,17 @@ def explained(bones: Outline) -> list[dict[str, Any]]:
 def _rates(bones: Outline) -> dict[str, Iterator[str]]:
     """Rates and products: of a profile where one device was measured, else of the engine."""
     products = "One layer, one micro-batch, forward"
+    measured = bones.measured is not None and bones.scenario.num_devices == 1
     if bones.scenario.model.table is not None:
+        if measured:
+            from planner.planning.explain_measured import profile_lines
+
+            return {"The profile of the machine": profile_lines(bones)}
         return {
             "The machine's sustained rates": machine_lines(bones),
             "One micro-batch, forward and backward, its slowest operations": row_lines(bones),
         }
-    if bones.measured is None or bones.scenario.num_devices > 1:
+    if not measured:
         return {
             "The machine's sustained rates": machine_lines(bones),
             products: layer_lines(bones),

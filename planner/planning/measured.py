@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from planner.engine.batch import Batch
     from planner.planning.scenario import Scenario
     from planner.profile_device.device import ProfiledDevice
+    from planner.profile_device.step import ProfiledStep
     from planner.profile_device.transfer import Transfer
 
 _FORWARD = ("matmul", "attention", "elementwise")  # parts of which recomputation repeats a share
@@ -61,12 +62,7 @@ def measured_step(
             device=device,
             spread=_wider(prior, device.transfer),
         )
-    from planner.profile_device.step import profiled_step
-
-    training = each.run.training
-    found = profiled_step(
-        batch, device.figures, precision=training.precision, optimizer=training.optimizer
-    )
+    found = _profiled(each, batch, device)
     parts = {**engine, **found.parts}
     again = _repeated(engine, parts)
     parts["recompute"] = again
@@ -82,6 +78,16 @@ def measured_step(
         device=device,
         spread=_spread(each, device, {name: s / total for name, s in shares.items()}, prior),
     )
+
+
+def _profiled(each: Scenario, batch: Batch, device: ProfiledDevice) -> ProfiledStep:
+    """The step by the profile's kernels, of a transformer or of a traced module."""
+    from planner.profile_device.module_step import profiled_module
+    from planner.profile_device.step import profiled_step
+
+    training = each.run.training
+    step = profiled_step if each.model.table is None else profiled_module
+    return step(batch, device.figures, precision=training.precision, optimizer=training.optimizer)
 
 
 def _repeated(engine: Mapping[str, float], parts: Mapping[str, float]) -> float:

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
+from planner.engine.constants import constants
+from planner.engine.formats import ATTENTION
+from planner.engine.traced import NOT_COMPILED, fused_share, host_seconds
+from planner.profile_device.figures import ELEMENT_BYTES, Figures
+from planner.profile_device.host import exposed_seconds, host_constants
 from planner.profile_device.operation import Operation, OperationTimes
 from planner.profile_device.relative import Dims
+from planner.profile_device.step import ProfiledStep, update_of
+
+if TYPE_CHECKING:
+    from planner.engine.batch import Batch
 
 Affine = tuple[float, float]  # (a, b): a + b·samples
 
@@ -52,10 +63,54 @@ class ModuleParts:
     lacking: dict[str, str]  # part -> an operation that nothing in the profile stands for
 
 
+def profiled_module(
+    batch: Batch, figures: Figures, *, precision: str, optimizer: str = "adamw"
+) -> ProfiledStep:
+    """The step of a batch of one traced module on the one device of `figures`.
+
+    Recomputation is left to the caller. A compiler leaves the share of the memory-bound operations
+    between products that published runs show. Raises PlannerError where products are missing.
+    """
+    table, times = batch.table, OperationTimes(figures)
+    assert table is not None
+    samples, steps = (
+        float(np.max(each)) for each in (batch.parallel.micro_batch, batch.parallel.accumulation)
+    )
+    compiled = bool(np.max(batch.parallel.compile != NOT_COMPILED))
+    found = module_parts(
+        table.work(precision).rows,
+        samples,
+        times,
+        ATTENTION[precision],
+        pointwise=fused_share(constants()) if compiled else 1.0,
+    )
+    parts, lacking = dict(found.parts), dict(found.lacking)
+    own = host_constants(figures)
+    if own is None:
+        lacking["launch"] = "a launch"
+    else:
+        host = float(np.max(host_seconds(table, batch, own)))
+        parts["launch"] = exposed_seconds(figures, sum(parts.values()), host)
+    parts = {name: seconds * steps for name, seconds in parts.items()}
+    update = update_of(batch, figures, optimizer, ELEMENT_BYTES["fp32"])
+    if update is None:
+        lacking["optimizer"] = f"the {optimizer} optimizer"
+    else:
+        parts["optimizer"] = update
+    return ProfiledStep(parts=parts, measured=found.measured * steps, lacking=lacking)
+
+
 def module_parts(
-    rows: Iterable[Row], samples: float, times: OperationTimes, number_format: str
+    rows: Iterable[Row],
+    samples: float,
+    times: OperationTimes,
+    number_format: str,
+    *,
+    pointwise: float = 1.0,
 ) -> ModuleParts:
     """Time every row for `samples` samples; 16-bit rows in `number_format`, wider ones in FP32.
+
+    `pointwise` is the share of the memory-bound operations between products that is left.
 
     A part with an operation that the profile has nothing for is left out and named. Raises
     PlannerError, field `hardware.profile`, where products of a format are missing.
@@ -64,11 +119,13 @@ def module_parts(
     known, lacking = dict.fromkeys(parts, 0.0), {}
     for row in rows:
         part = _PARTS[row.kind]
-        found = times.answer(_operation(row, samples, number_format))
+        wide = row.width == 4 and number_format != "tf32" and "fp32" in times.figures.products
+        found = times.answer(_operation(row, samples, "fp32" if wide else number_format))
         if found is None:
             lacking[part] = row.name
             continue
-        parts[part] += found.seconds * row.count
+        share = pointwise if row.kind == "pointwise" else 1.0
+        parts[part] += found.seconds * row.count * share
         known[part] += found.seconds * row.count * found.measured
     return ModuleParts(
         parts={part: seconds for part, seconds in parts.items() if part not in lacking},
@@ -83,7 +140,7 @@ def _operation(row: Row, samples: float, number_format: str) -> Operation:
     return Operation(
         kind=_CONVOLUTION if convolves else row.kind,
         name=row.name,
-        format="fp32" if row.width == 4 and number_format != "tf32" else number_format,
+        format=number_format,
         flops=_at(row.flops, samples),
         bytes=_at(row.bytes, samples),
         backward=row.direction == "backward",

@@ -274,12 +274,9 @@ class _Work:
             return 0.0
 
     def update(self) -> float:
-        """The update of every parameter; offloaded states are updated by the host."""
-        if np.max(self.batch.parallel.offload != NO_OFFLOAD):
-            return 0.0
-        updated = float(np.max(local_weights(self.batch).updated))
+        """The update of every parameter."""
         width = 4 if self.wide else self.size
-        found = update_seconds(self.figures, self.optimizer, updated, width)
+        found = update_of(self.batch, self.figures, self.optimizer, width)
         if found is None:
             raise _KernelMissingError(f"the {self.optimizer} optimizer")
         return found
@@ -289,3 +286,11 @@ class _Work:
         if found is None:
             raise _KernelMissingError(f"{kernel} in {number_format}")
         return found
+
+
+def update_of(batch: Batch, figures: Figures, optimizer: str, width: float) -> float | None:
+    """Seconds to update every parameter of `width` bytes; offloaded states are the host's. None
+    where the profile did not time the optimizer."""
+    if np.max(batch.parallel.offload != NO_OFFLOAD):
+        return 0.0
+    return update_seconds(figures, optimizer, float(np.max(local_weights(batch).updated)), width)

@@ -351,3 +351,36 @@ def test_a_deadline_or_budget_is_kept_or_not_on_a_profile_too(unlisted: Path) ->
     found = planned(unlisted, budget__days=1e-3, budget__usd=100)
     assert found.run.finish_by_deadline is False
     assert any("budget.usd is not checked" in each for each in found.warnings)
+
+
+def of_resnet(path: Path, **changes: object) -> Outline:
+    base: dict[str, object] = {"data.samples": 1000, "data.tokens": None, "data.seq_len": None}
+    run = run_on(path).changed(base | {name.replace("__", "."): v for name, v in changes.items()})
+    return bones(run.changed({"model": "resnet-50"}))
+
+
+def test_a_traced_module_is_timed_by_the_profile(unlisted: Path) -> None:
+    found = of_resnet(unlisted)
+    assert found.measured is not None
+    assert found.measured.curves > 0.9 * found.measured.total
+    assert found.step.seconds == pytest.approx(sum(found.step.parts.values()))
+
+
+def test_a_traced_modules_measured_convolution_counts(tmp_path: Path) -> None:
+    rows = profile()["results"]
+    shape = {"batch": 2, "channels": 64, "side": 56, "out_channels": 64, "kernel": 3}
+    flops = 2.0 * 2 * 56**2 * 64 * 64 * 9
+    slow = gemm_row(8, 8, 8) | {
+        "kernel": "conv",
+        "shape": shape | {"layout": "nchw"},
+        "median_s": 1.0,
+        "flops": flops,
+    }
+    plain = of_resnet(written(tmp_path, rows)).step.parts["matmul"]
+    assert of_resnet(written(tmp_path, [*rows, slow])).step.parts["matmul"] > plain + 3
+
+
+def test_a_compiler_leaves_less_between_the_products_of_a_module(unlisted: Path) -> None:
+    plain, compiled = (of_resnet(unlisted, training__compile=word) for word in ("none", "full"))
+    assert compiled.step.parts["elementwise"] < plain.step.parts["elementwise"]
+    assert compiled.step.parts["matmul"] == pytest.approx(plain.step.parts["matmul"])
