@@ -77,7 +77,7 @@ def show(model: Model, answer: dict[str, Any]) -> None:
     table = model.table
     assert table is not None
     rows = sorted(_work(table).rows, key=lambda row: -row.flops[1] * row.count)
-    products = [row for row in rows if row.kind in ("product", "attention")]
+    products = [row for row in rows if row.flops[1]]
     print()
     title = f"Products, {min(SHOWN, len(products))} of {len(products)} kinds; b is the batch"
     columns = ["operation", "direction", "reads", "times", "FLOP a sample", "bytes a sample"]

@@ -28,7 +28,7 @@ class Row:
     """Equal operations of one step, `count` of them. FLOP and bytes are of one."""
 
     name: str
-    kind: str  # product | attention | norm | pointwise
+    kind: str  # product | convolution | attention | norm | pointwise
     direction: str  # forward | backward
     shapes: str  # of what it reads, the batch as b
     flops: Affine
@@ -38,6 +38,7 @@ class Row:
     dims: tuple[Affine, ...] | None  # m, n, k, groups of a product; a convolution as its product
     head_dim: int  # attention
     keys: int  # attention: keys that a query sees on average
+    channels_last: bool  # convolution: how its images lie in memory
     count: int
 
 
@@ -54,12 +55,16 @@ class Work:
         """FLOP of all products."""
         return self._sum("flops")
 
-    def of(self, kind: str, name: str = "flops") -> Affine:
-        """FLOP or bytes of one kind of operations."""
-        return self._sum(name, kind)
+    def of(self, kind: str, name: str = "flops", *, channels_last: bool | None = None) -> Affine:
+        """FLOP or bytes of one kind of operations, of convolutions also of one memory layout."""
+        return self._sum(name, kind, channels_last)
 
-    def _sum(self, name: str, kind: str | None = None) -> Affine:
-        rows = [row for row in self.rows if kind in (None, row.kind)]
+    def _sum(self, name: str, kind: str | None = None, channels_last: bool | None = None) -> Affine:
+        rows = [
+            row
+            for row in self.rows
+            if kind in (None, row.kind) and channels_last in (None, row.channels_last)
+        ]
         pairs = [(getattr(row, name), row.count) for row in rows]
         return sum(a * n for (a, _), n in pairs), sum(b * n for (_, b), n in pairs)
 
@@ -68,7 +73,10 @@ class Work:
         """What step time needs, once."""
         kinds = ("product", "norm", "pointwise")
         return {f"{kind}_bytes": self.of(kind, "bytes") for kind in kinds} | {
-            "product_flops": self.of("product")
+            "product_flops": self.of("product"),
+            "convolution_flops": self.of("convolution"),
+            "channels_last_bytes": self.of("convolution", "bytes", channels_last=True),
+            "channels_first_bytes": self.of("convolution", "bytes", channels_last=False),
         }
 
     @cached_property

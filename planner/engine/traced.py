@@ -89,13 +89,19 @@ def _micro_batch(table: Table, batch: Batch, sustained: Rates, c: Constants) -> 
 
 def work_seconds(work: Work, batch: Batch, sustained: Rates, c: Constants) -> dict[str, Array]:
     """Products, attention and memory-bound operations of one micro-batch, seconds, (n,)."""
-    samples, totals, own = batch.parallel.micro_batch, work.totals, traced_constants()
-    rate = sustained.matmul * own.product_rate
+    own = traced_constants()
+    samples = batch.parallel.micro_batch
+    total = {name: at(line, samples) for name, line in work.totals.items()}
     fused = np.where(batch.parallel.compile != NOT_COMPILED, fused_share(c), 1.0)
-    moved = at(totals["norm_bytes"], samples) + at(totals["pointwise_bytes"], samples) * fused
-    products = at(totals["product_flops"], samples) / rate
+    moved = total["norm_bytes"] * own.norm_traffic + total["pointwise_bytes"] * fused
+    tensor_cores = batch.precision != "fp32"
+    faster = own.convolution_rate if tensor_cores else own.convolution_rate_fp32
+    turned = own.channels_first_traffic if tensor_cores else 1.0
+    products = total["product_flops"] + total["convolution_flops"] / faster
+    traffic = total["product_bytes"] + total["channels_last_bytes"]
+    traffic = traffic + total["channels_first_bytes"] * turned
     return {
-        "matmul": products + at(totals["product_bytes"], samples) / sustained.memory,
+        "matmul": products / sustained.matmul + traffic / sustained.memory,
         "attention": sum((row_seconds(row, batch, c) for row in work.attention), np.zeros(1)),
         "elementwise": moved / sustained.memory,
     }

@@ -14,7 +14,7 @@ from planner.errors import PlannerError
 
 FORMATS = ("fp32", "mixed", "pure-bf16")
 RECOMPUTES = ("none", "full")
-KINDS = ("product", "attention", "norm", "pointwise")
+KINDS = ("product", "convolution", "attention", "norm", "pointwise")
 DIRECTIONS = ("forward", "backward")
 LARGEST = 1e24  # of any number in a table
 COLUMNS = (
@@ -29,6 +29,7 @@ COLUMNS = (
     "dims",
     "head_dim",
     "keys",
+    "channels_last",
     "count",
 )
 _COUNTS = ("params", "trainable", "tensors", "largest", "buffer_bytes", "units", "unit")
@@ -106,6 +107,7 @@ def _row(row: Mapping[str, Any]) -> Row:
         dims=None if dims is None else tuple(map(_affine, dims)),
         head_dim=_count(row["head_dim"]),
         keys=_count(row["keys"]),
+        channels_last=bool(_count(row["channels_last"])),
         count=_count(row["count"]),
     )
 

@@ -32,8 +32,14 @@ def _rates(bones: Outline) -> dict[str, Iterator[str]]:
     if bones.scenario.model.table is not None:
         if measured:
             from planner.planning.explain_measured import profile_lines
+            from planner.planning.explain_traced import kernel_lines
 
-            return {"The profile of the machine": profile_lines(bones)}
+            return {
+                "The profile of the machine": profile_lines(bones),
+                "One micro-batch, forward and backward, by the profile's kernels": kernel_lines(
+                    bones
+                ),
+            }
         return {
             "The machine's sustained rates": machine_lines(bones),
             "One micro-batch, forward and backward, its slowest operations": row_lines(bones),

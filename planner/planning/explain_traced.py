@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from planner.engine.constants import constants
+from planner.engine.formats import ATTENTION
 from planner.engine.rates import rates
 from planner.engine.traced import seconds_of
 from planner.planning.outline import Outline
+from planner.profile_device.operation import OperationTimes
 from planner.quantities import show_bytes, show_count, show_duration, show_flops, show_percent
 
 SHOWN = 12  # operations
@@ -42,6 +44,22 @@ def row_lines(bones: Outline) -> Iterator[str]:
         f"traced by torch {table.torch}; b is the micro-batch of {made.micro_batch}; a convolution "
         "is the product that it stands for"
     )
+
+
+def kernel_lines(bones: Outline) -> Iterator[str]:
+    """Which kernels of a profile stand for the module's operations."""
+    from planner.profile_device.module_step import kernel_seconds
+
+    table, made, measured = bones.scenario.model.table, bones.configuration, bones.measured
+    assert table is not None
+    assert measured is not None
+    work = table.work(made.precision)
+    figures = measured.device.figures
+    shares = kernel_seconds(
+        work.rows, float(made.micro_batch), OperationTimes(figures), ATTENTION[made.precision]
+    )
+    for kernel, (number, seconds) in sorted(shares.items(), key=lambda each: -each[1][1]):
+        yield f"{number:,} operations by the profile's {kernel}: {show_duration(seconds)}"
 
 
 def _first(value: object) -> float:

@@ -25,6 +25,7 @@ Affine = tuple[float, float]  # (a, b): a + b·samples
 _CONVOLUTION = "convolution"
 _PARTS = {
     "product": "matmul",
+    "convolution": "matmul",
     "attention": "attention",
     "norm": "elementwise",
     "pointwise": "elementwise",
@@ -37,7 +38,7 @@ class Row(Protocol):
     @property
     def name(self) -> str: ...  # of the torch operation; a convolution's passes end in their name
     @property
-    def kind(self) -> str: ...  # product | attention | norm | pointwise
+    def kind(self) -> str: ...  # product | convolution | attention | norm | pointwise
     @property
     def direction(self) -> str: ...  # forward | backward
     @property
@@ -48,6 +49,8 @@ class Row(Protocol):
     def dims(self) -> tuple[Affine, ...] | None: ...  # m, n, k, groups of this very product
     @property
     def keys(self) -> int: ...  # attention: that a query sees on average
+    @property
+    def channels_last(self) -> bool: ...  # convolution: how its images lie in memory
     @property
     def width(self) -> int: ...  # bytes per element of what is multiplied, 0 where nothing is
     @property
@@ -134,20 +137,42 @@ def module_parts(
     )
 
 
+def kernel_seconds(
+    rows: Iterable[Row], samples: float, times: OperationTimes, number_format: str
+) -> dict[str, tuple[int, float]]:
+    """Operations and seconds of one micro-batch by the profile's kernel that stands for them."""
+    found: dict[str, tuple[int, float]] = {}
+    for row in rows:
+        answer = times.answer(_operation(row, samples, number_format))
+        if answer is not None:
+            number, seconds = found.get(answer.kernel, (0, 0.0))
+            found[answer.kernel] = number + row.count, seconds + answer.seconds * row.count
+    return found
+
+
 def _operation(row: Row, samples: float, number_format: str) -> Operation:
-    convolves = row.kind == "product" and _CONVOLUTION in row.name
-    way = row.name.rpartition(" ")[2] if convolves and row.direction == "backward" else "forward"
+    way, convolves = _way(row), row.kind == _CONVOLUTION
     return Operation(
-        kind=_CONVOLUTION if convolves else row.kind,
+        kind=row.kind,
         name=row.name,
         format=number_format,
         flops=_at(row.flops, samples),
         bytes=_at(row.bytes, samples),
         backward=row.direction == "backward",
-        dims=None if row.dims is None else _dims(row.dims, samples, way),
+        dims=None if row.dims is None else _dims(row.dims, samples, way if convolves else ""),
         way=way,
+        channels_last=row.channels_last,
         keys=row.keys,
     )
+
+
+def _way(row: Row) -> str:
+    """Which pass of a layer a product is: the weight's gradient sums over the batch."""
+    if row.direction == "forward" or row.dims is None:
+        return "forward"
+    if row.kind == _CONVOLUTION:
+        return row.name.rpartition(" ")[2]
+    return "weight" if row.dims[2][1] else "input"
 
 
 def _dims(dims: tuple[Affine, ...], samples: float, way: str) -> Dims:

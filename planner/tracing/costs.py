@@ -89,7 +89,7 @@ _ATTENTION_BACKWARD = frozenset(f"{name}_backward" for name in _ATTENTION)
 class Cost:
     """One kernel or a few: FLOP of products (0 for the rest) and bytes read and written."""
 
-    kind: str  # product | attention | norm | pointwise
+    kind: str  # product | convolution | attention | norm | pointwise
     name: str
     flops: float
     bytes: float
@@ -98,6 +98,7 @@ class Cost:
     dims: Dims | None = None  # of a matrix product, of a convolution as the product it stands for
     head_dim: int = 0  # attention
     keys: int = 0  # attention: keys that a query sees on average
+    channels_last: bool = False  # convolution: how its images lie in memory
 
 
 def costs_of(name: str, args: Sequence[Any], out: Any) -> list[Cost]:
@@ -140,17 +141,24 @@ def _traffic(name: str, args: Sequence[Any], out: Any) -> Cost:
     return Cost(kind=kind, name=name, flops=0.0, bytes=moved, kernels=1, width=0)
 
 
-def _product(name: str, dims: Dims, parts: Sequence[Any]) -> Cost:
+def _product(name: str, dims: Dims, parts: Sequence[Any], images: Any = None) -> Cost:
     m, n, k, groups = dims
     return Cost(
-        kind="product",
+        kind="product" if images is None else "convolution",
         name=name,
         flops=2.0 * m * n * k * groups,
         bytes=sum(size(each) for each in parts),
         kernels=1,
         width=parts[0].element_size(),
         dims=dims,
+        channels_last=images is not None and any(map(_is_channels_last, images)),
     )
+
+
+def _is_channels_last(images: Any) -> bool:
+    """Whether the channels of a position are neighbours in memory; unclear for single positions."""
+    several = images.dim() > 3 and images.shape[1] > 1 and math.prod(images.shape[2:]) > 1
+    return bool(several and images.stride()[1] == 1)
 
 
 def _mm(name: str, args: Sequence[Any], out: Any) -> list[Cost]:
@@ -199,7 +207,8 @@ def convolution_dims(x: Any, weight: Any, y: Any, transposed: bool, groups: int)
 
 def _convolution(name: str, args: Sequence[Any], out: Any) -> list[Cost]:
     x, weight, transposed, groups = args[0], args[1], bool(args[6]), int(args[8])
-    return [_product(name, convolution_dims(x, weight, out, transposed, groups), (x, weight, out))]
+    dims = convolution_dims(x, weight, out, transposed, groups)
+    return [_product(name, dims, (x, weight, out), (x, out))]
 
 
 def _convolution_backward(name: str, args: Sequence[Any], out: Any) -> list[Cost]:
@@ -213,11 +222,12 @@ def _convolution_backward(name: str, args: Sequence[Any], out: Any) -> list[Cost
     )
     m, n, k, _ = convolution_dims(x, weight, gradient, transposed, groups)
     of_input, of_weight, of_bias = args[10]
+    images = (x, gradient)
     found = []
     if of_input:
-        found.append(_product(f"{name} input", (m, k, n, groups), (gradient, weight, x)))
+        found.append(_product(f"{name} input", (m, k, n, groups), (gradient, weight, x), images))
     if of_weight:
-        found.append(_product(f"{name} weight", (n, k, m, groups), (gradient, x, weight)))
+        found.append(_product(f"{name} weight", (n, k, m, groups), (gradient, x, weight), images))
     if of_bias:
         found.append(_traffic(f"{name} bias", (gradient,), ()))
     return found

@@ -68,6 +68,7 @@ def _row(small: Operation, large: Operation) -> dict[str, Any]:
         "dims": _dims(one, other),
         "head_dim": one.head_dim,
         "keys": one.keys,
+        "channels_last": int(one.channels_last),
     }
 
 

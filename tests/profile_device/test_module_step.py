@@ -21,6 +21,7 @@ class Row:
     bytes: tuple[float, float] = (0.0, 0.0)
     dims: tuple[tuple[float, float], ...] | None = None
     keys: int = 0
+    channels_last: bool = False
     width: int = 4
     count: int = 1
 
@@ -46,7 +47,7 @@ def test_a_convolutions_gradients_take_what_their_products_take(way: str) -> Non
     own: Dims = (m, k, n, 1.0) if way == "input" else (n, k, m, 1.0)
     row = Row(
         name=f"convolution_backward {way}",
-        kind="product",
+        kind="convolution",
         direction="backward",
         dims=fixed(*own[:3]),
     )

@@ -121,6 +121,12 @@ def test_a_link_does_not_open_files_of_the_server(model: str) -> None:
     assert "model" in mistakes(model=model)
 
 
+def test_a_traced_preset_is_planned_in_samples_and_a_file_is_never_run() -> None:
+    fields = {"amount": "samples", "samples": "1M", "tokens": "", "seq_len": ""}
+    assert read_ok(DEFAULTS | fields | {"model": "resnet-50"}).run.data.samples == 1_000_000
+    assert "runs no file" in mistakes(**fields, model="net.py:make")["model"]
+
+
 @pytest.mark.parametrize("name", ["hardware.profile", "data.lengths"])
 def test_other_keys_do_not_open_files_of_the_server(name: str) -> None:
     assert "a file of the server" in mistakes(extra=f"{name}: /etc/passwd")["extra"]
