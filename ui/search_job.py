@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -109,7 +110,7 @@ class _Watch:
 
     def __init__(self, report: Report, space: Space, total: int, phase: str) -> None:
         self._report, self._space, self._total = report, space, total
-        self._done, self._shown = 0, time.monotonic()
+        self._done, self._shown = 0, -math.inf  # a study may go on from many trials: look at once
         self._news = News(phase=phase)
         report(0, total, self._news)
 
