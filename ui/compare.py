@@ -26,6 +26,18 @@ def _tokens_rate(value: float | None) -> str:
     return show_rate(value, "tokens")
 
 
+def _samples_rate(value: float | None) -> str:
+    return show_rate(value, "samples")
+
+
+def _rate(plan: Plan) -> tuple[str, float | None, Show]:
+    """Tokens a second; samples a second of a traced module."""
+    rate = plan.throughput
+    if rate.tokens_per_second is None:
+        return "figure.samples_per_second", rate.samples_per_second, _samples_rate
+    return "figure.tokens_per_second", rate.tokens_per_second, _tokens_rate
+
+
 def _figures(plan: Plan) -> tuple[tuple[str, float | None, Show], ...]:
     return (
         ("plan.time", plan.run.seconds, show_duration),
@@ -35,7 +47,7 @@ def _figures(plan: Plan) -> tuple[tuple[str, float | None, Show], ...]:
         ("plan.loss", plan.loss.value, show_count),
         ("plan.memory", plan.memory.peak_bytes, show_bytes),
         ("figure.step", plan.step.seconds, show_duration),
-        ("figure.tokens_per_second", plan.throughput.tokens_per_second, _tokens_rate),
+        _rate(plan),
         ("figure.mfu", plan.throughput.mfu, show_percent),
         ("figure.device_hours", plan.run.device_hours, show_count),
     )

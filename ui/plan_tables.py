@@ -84,13 +84,14 @@ def _sizes(label: str, name: str, sizes: list[float], *, strong: bool = False) -
 def speed(plan: Plan, words: Words) -> Table:
     """Rates and amounts that do not belong to one figure."""
     rate, run = plan.throughput, plan.run
+    unit = "samples" if run.tokens is None else "tokens"
+    amount = run.samples if run.tokens is None else run.tokens
+    rates = [
+        (name, getattr(rate, name))
+        for name in (f"{unit}_per_second", f"{unit}_per_second_per_device")
+    ]
     rows = [
-        ("tokens_per_second", rate.tokens_per_second, show_rate(rate.tokens_per_second, "tokens")),
-        (
-            "tokens_per_second_per_device",
-            rate.tokens_per_second_per_device,
-            show_rate(rate.tokens_per_second_per_device, "tokens"),
-        ),
+        *((name, value, show_rate(value, unit)) for name, value in rates),
         ("mfu", rate.mfu, show_percent(rate.mfu)),
         ("hfu", rate.hfu, show_percent(rate.hfu)),
         (
@@ -99,7 +100,7 @@ def speed(plan: Plan, words: Words) -> Table:
             show_flops(rate.tflops_per_device * 1e12, per_second=True),
         ),
         ("steps", run.steps, show_whole(run.steps)),
-        ("tokens", run.tokens, show_count(run.tokens, "tokens")),
+        (unit, amount, show_count(amount, unit)),
         ("device_hours", run.device_hours, show_whole(run.device_hours)),
         ("params_total", plan.model.params_total, show_count(plan.model.params_total)),
         ("params_active", plan.model.params_active, show_count(plan.model.params_active)),

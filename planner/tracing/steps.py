@@ -7,7 +7,11 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    FakeTensorMode,
+    unset_fake_temporarily,
+)
 from torch.utils.checkpoint import checkpoint
 
 from planner.tracing.recorder import GRADIENTS, STATES, AsOnAccelerator, Recorder, Step
@@ -24,9 +28,10 @@ class NotAModuleError(Exception):
 
 def traced(subject: Subject, number_format: str, recompute: str, batches: tuple[int, ...]) -> Any:
     """(module, one Step for each size of `batches`) in one format."""
-    with FakeTensorMode(allow_non_fake_inputs=True), _default(number_format), AsOnAccelerator():
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    with mode, _default(number_format), AsOnAccelerator():
         torch.manual_seed(0)
-        module = built(subject)
+        module = built(subject, mode)
         if recompute == "full":
             checkpoint_units(module)
         recorder = Recorder()
@@ -62,14 +67,41 @@ def _fuse(enabled: bool) -> None:
     setattr(torch.backends.mkldnn, "enabled", enabled)  # noqa: B010 - typed as its getter
 
 
-def built(subject: Subject) -> torch.nn.Module:
-    """The user's module, ready to train. Raises NotAModuleError."""
-    module = subject.build()
+def built(subject: Subject, mode: FakeTensorMode | None = None) -> torch.nn.Module:
+    """The user's module, ready to train. Raises NotAModuleError.
+
+    A constructor that reads values, such as rates of stochastic depth by `linspace().item()`, runs
+    on real tensors, which then become fake ones of `mode`.
+    """
+    try:
+        module = subject.build()
+    except DataDependentOutputException:
+        if mode is None:
+            raise
+        with unset_fake_temporarily():
+            module = subject.build()
+        if isinstance(module, torch.nn.Module):
+            _fake(module, mode)
     if not isinstance(module, torch.nn.Module):
         raise NotAModuleError(f"returns {type(module).__name__}, not a torch module")
     if not any(each.requires_grad for each in module.parameters()):
         raise NotAModuleError("has no parameter to train")
     return module.train()
+
+
+def _fake(module: torch.nn.Module, mode: FakeTensorMode) -> None:
+    """Every parameter and buffer as a fake tensor; shared ones stay shared."""
+    made: dict[int, Any] = {}
+    for each in module.modules():
+        for name, parameter in each._parameters.items():
+            if parameter is not None:
+                if id(parameter) not in made:
+                    fake = mode.from_tensor(parameter.data)
+                    made[id(parameter)] = torch.nn.Parameter(fake, parameter.requires_grad)
+                each._parameters[name] = made[id(parameter)]
+        for name, buffer in each._buffers.items():
+            if buffer is not None:
+                each._buffers[name] = made.setdefault(id(buffer), mode.from_tensor(buffer))
 
 
 def _label_gradient(recorder: Recorder) -> Any:

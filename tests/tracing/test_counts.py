@@ -100,6 +100,13 @@ def test_frozen_weights_take_no_gradient() -> None:
     assert flops(made.work("fp32"), "backward") == 2 * 16 * 4
 
 
+def test_a_constructor_may_read_values_and_dropout_keeps_a_byte_an_element() -> None:
+    found = traced_table("rated", (8,))
+    assert found.params == 2 * (64 + 8)
+    saved = 4 * 8 + 8 + 4 * 8 + 4 * 8  # input, mask, what dropout gives, output
+    assert found.work("fp32").saved == (4.0, saved)
+
+
 def test_autocast_multiplies_in_sixteen_bits() -> None:
     widths = {row.width for row in work("mlp", (8,), "bf16").rows if row.kind == "product"}
     assert widths == {2}

@@ -90,3 +90,9 @@ class _Block(nn.Module):
 class _Stack(nn.Sequential):
     def __init__(self, layers):
         super().__init__(*[_Block(each) for each in layers])
+
+
+def rated():
+    """A constructor that reads a value, as stochastic depth does."""
+    rates = [each.item() for each in torch.linspace(0, 0.1, 2)]
+    return nn.Sequential(nn.Linear(8, 8), nn.Dropout(rates[1]), nn.Linear(8, 8))
