@@ -83,6 +83,7 @@ def prices(
     )
 
 
+@cache
 def price_for(
     sku: str,
     provider: str | None = None,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.engine.batch import Batch
+from planner.engine.batch import Batch, Blocks
 from planner.engine.configuration import Configuration
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -22,33 +22,37 @@ def valid(batch: Batch) -> Array:
     """
     parallel, blocks = batch.parallel, batch.shape.blocks
     tp, pp, cp, ep, dp = (parallel.tp, parallel.pp, parallel.cp, parallel.ep, parallel.dp)
-    used = blocks.count > 0
-    heads = np.all(~used | (blocks.heads % tp == 0), axis=0)
-    kv_heads = np.all(
-        ~used
-        | (blocks.kv_lora_rank > 0)
-        | (blocks.kv_heads % tp == 0)
-        | (tp % np.maximum(blocks.kv_heads, 1) == 0),
-        axis=0,
+    result: Array = (tp * pp * cp * dp == parallel.num_devices) & (
+        batch.shape.layers >= pp * parallel.interleave
     )
-    experts = np.all(
-        ~used
-        | (ep == 1)
-        | ((blocks.num_experts > 0) & (blocks.num_experts % ep == 0))
-        | ((blocks.num_experts == 0) & (blocks.num_experts > 0).any(axis=0)),
-        axis=0,
-    )
-    result: Array = (
-        (tp * pp * cp * dp == parallel.num_devices)
-        & heads
-        & kv_heads
-        & experts
-        & (batch.shape.layers >= pp * parallel.interleave)
-        & ((dp * cp) % ep == 0)
-        & ((cp == 1) | (parallel.seq_len % (2 * cp) == 0))
-        & ((parallel.interleave == 1) | (parallel.accumulation % pp == 0))
-    )
+    if (tp > 1).any():
+        result = result & _heads_divide(blocks, tp)
+    if (ep > 1).any():
+        result = result & _experts_divide(blocks, ep) & ((dp * cp) % ep == 0)
+    if (cp > 1).any():
+        result = result & ((cp == 1) | (parallel.seq_len % (2 * cp) == 0))
+    if (parallel.interleave > 1).any():
+        result = result & ((parallel.interleave == 1) | (parallel.accumulation % pp == 0))
     return np.broadcast_to(result, (batch.size,))
+
+
+def _heads_divide(blocks: Blocks, tp: Array) -> Array:
+    """Whether every kind of layer's heads can be split over the tensor group, (n,)."""
+    keys = (
+        (blocks.kv_lora_rank > 0)
+        | (blocks.kv_heads % tp == 0)
+        | (tp % np.maximum(blocks.kv_heads, 1) == 0)
+    )
+    divides: Array = (blocks.count == 0) | ((blocks.heads % tp == 0) & keys)
+    return divides.all(axis=0)
+
+
+def _experts_divide(blocks: Blocks, ep: Array) -> Array:
+    """Whether every kind of layer's experts can be split over the expert group, (n,)."""
+    mixture = blocks.num_experts > 0
+    divides = np.where(mixture, blocks.num_experts % ep == 0, mixture.any(axis=0))
+    whole: Array = (blocks.count == 0) | (ep == 1) | divides
+    return whole.all(axis=0)
 
 
 def problems(configuration: Configuration) -> list[tuple[str, object, str]]:

@@ -41,25 +41,7 @@ class Reach:
     decades: float  # of compute between the run and the range of the fit; 0 inside it
     interval: float  # half-width of the 80 % interval as a share of the loss, as it is
     interval_inside: float  # ... as it would be inside the range
-
-    @property
-    def warning(self) -> str:
-        """What leaves the range, and what that does, in one sentence each."""
-        places = ", ".join(part.words for part in self.outside)
-        return f"outside the range of the fit of {self.law}: {places}; {self._effect}"
-
-    @property
-    def _effect(self) -> str:
-        if not self.decades:
-            return (
-                "the compute is within it, so the interval of the loss is no wider for that: trust "
-                "it less than it says"
-            )
-        far = f"the loss is extrapolated over {self.decades:.2g} decades of compute"
-        before, after = (f"±{100 * each:.1f} %" for each in (self.interval_inside, self.interval))
-        if before == after:
-            return f"{far}, which widens its 80 % interval ({after}) by less than it shows"
-        return f"{far}, which widens its 80 % interval from {before} to {after}"
+    warning: str  # what leaves the range, and what that does, in one sentence each
 
     def to_json(self) -> dict[str, Any]:
         """Plain numbers: what is outside, by how much, and the interval with and without it."""
@@ -133,13 +115,31 @@ def reach_of(
     if not outside:
         return None
     known = deviation or deviation_of(law, params, tokens, **given)
+    interval, inside = _half_width(known.total), _half_width(known.inside)
+    places = ", ".join(part.words for part in outside)
+    effect = _effect(known.decades, inside, interval)
     return Reach(
         law=law.name,
         outside=outside,
         decades=known.decades,
-        interval=_half_width(known.total),
-        interval_inside=_half_width(known.inside),
+        interval=interval,
+        interval_inside=inside,
+        warning=f"outside the range of the fit of {law.name}: {places}; {effect}",
     )
+
+
+def _effect(decades: float, inside: float, interval: float) -> str:
+    """What leaving the range does to the forecast and its interval."""
+    if not decades:
+        return (
+            "the compute is within it, so the interval of the loss is no wider for that: trust "
+            "it less than it says"
+        )
+    far = f"the loss is extrapolated over {decades:.2g} decades of compute"
+    before, after = (f"±{100 * each:.1f} %" for each in (inside, interval))
+    if before == after:
+        return f"{far}, which widens its 80 % interval ({after}) by less than it shows"
+    return f"{far}, which widens its 80 % interval from {before} to {after}"
 
 
 def warnings_of(
