@@ -43,16 +43,17 @@ def _heads_divide(blocks: Blocks, tp: Array) -> Array:
         | (blocks.kv_heads % tp == 0)
         | (tp % np.maximum(blocks.kv_heads, 1) == 0)
     )
-    divides: Array = (blocks.count == 0) | ((blocks.heads % tp == 0) & keys)
-    return divides.all(axis=0)
+    divides = (blocks.count == 0) | ((blocks.heads % tp == 0) & keys)
+    result: Array = np.all(divides, axis=0)
+    return result
 
 
 def _experts_divide(blocks: Blocks, ep: Array) -> Array:
     """Whether every kind of layer's experts can be split over the expert group, (n,)."""
     mixture = blocks.num_experts > 0
     divides = np.where(mixture, blocks.num_experts % ep == 0, mixture.any(axis=0))
-    whole: Array = (blocks.count == 0) | (ep == 1) | divides
-    return whole.all(axis=0)
+    result: Array = np.all((blocks.count == 0) | (ep == 1) | divides, axis=0)
+    return result
 
 
 def problems(configuration: Configuration) -> list[tuple[str, object, str]]:
