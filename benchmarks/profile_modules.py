@@ -1,9 +1,9 @@
 """Traced modules planned by this machine's profile against really measured training steps.
 
 `python -m benchmarks.profile_modules --profile FILE`: plans ResNet-50, a U-Net and an MLP as
-`forerun plan --model FILE.py:function --profile FILE` does, trains them for a few steps, and prints
-both, at the machine's pace as `benchmarks.profile_steps` takes it. Use the profile's own threads and
-clock.
+`forerun plan --model FILE.py:function --profile FILE` does, trains them for a few steps, and
+prints both, at the machine's pace as `benchmarks.profile_steps` takes it. Use the profile's own
+threads and clock.
 """
 
 from __future__ import annotations
@@ -99,14 +99,14 @@ def main() -> None:
         parts = found.memory.parts
         tensors = (found.memory.peak_bytes - parts["reserve"] - parts["context"]) / 2**20
         print(
-            f"{case.file.rpartition(':')[2]:8} {case.precision:>7} {now:5.2f} {1e3 * seconds:6.0f} ms "
-            f"{1e3 * found.step.seconds:6.0f} ms {100 * (found.step.seconds / seconds - 1):+6.1f} % "
+            f"{case.file.rpartition(':')[2]:8} {case.precision:>7} {now:5.2f} "
+            f"{1e3 * seconds:6.0f} ms {1e3 * found.step.seconds:6.0f} ms "
+            f"{100 * (found.step.seconds / seconds - 1):+6.1f} % "
             f"{inside:>7}  {real.peak_bytes / 2**20:.0f} measured, {tensors:.0f} planned",
             flush=True,
         )
-    print(
-        f"median error of the time {100 * median(errors):.1f} %, largest {100 * max(errors):.1f} %"
-    )
+    largest = 100 * max(errors)
+    print(f"median error of the time {100 * median(errors):.1f} %, largest {largest:.1f} %")
 
 
 if __name__ == "__main__":
