@@ -38,7 +38,8 @@ def main(request_file: str, answer_file: str) -> int:
 
 
 def _refusal(field: str, value: object, remedy: str) -> dict[str, Any]:
-    return {"error": {"field": field, "value": str(value), "remedy": remedy}}
+    said = None if value is None else str(value)
+    return {"error": {"field": field, "value": said, "remedy": remedy}}
 
 
 def _remedy(error: Exception) -> str:
