@@ -7,7 +7,7 @@ from types import ModuleType
 
 from profiles.errors import ProfileError
 
-REMEDY = "measuring needs it: pip install -e '.[profile]' in forerun's folder"
+REMEDY = "measuring needs it: pip install -c constraints.txt -e '.[profile]' in forerun's folder"
 
 
 def torch_module() -> ModuleType:

@@ -52,7 +52,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overwrite", action="store_true", help="measure anew into a file there")
     parser.add_argument("--show", metavar="FILE", help="print a profile file, measure nothing")
     parser.add_argument(
-        "--describe", action="store_true", help="say what would be measured, measure nothing"
+        "--describe",
+        action="store_true",
+        help="the devices here and how they compute each format; measure nothing",
     )
     parser.add_argument(
         "--progress",

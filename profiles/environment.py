@@ -60,5 +60,5 @@ def sku_of(device: Device) -> tuple[str | None, str]:
     try:
         match = resolve(device.name, memory_bytes=device.memory_bytes)
     except HardwareError as error:
-        return None, f"{device.name} is not in the accelerator table: {error.remedy}"
+        return None, f"{device.name}: {error.remedy}"
     return match.sku_id, match.note

@@ -42,6 +42,8 @@ def device(devices: Sequence[Mapping[str, Any]], words: Words) -> Mapping[str, A
 def measure(bench: Bench, found: Mapping[str, Any] | None, words: Words) -> None:
     """Start a measurement, or watch the one under way, whoever started it."""
     run = bench.latest
+    if found is None and run is None and _REFUSED not in st.session_state:
+        return  # nothing to show in the frame
     with st.container(border=True, key="machine_measure", gap="small"):
         if run is not None and run.running:
             st.session_state[_WATCHED] = str(run.asked.path)

@@ -49,14 +49,14 @@ def _asking(bench: Bench, words: Words) -> None:
 def _failed(bench: Bench, reason: str, words: Words) -> None:
     if importlib.util.find_spec("torch") is None or "pip install" in reason:
         st.warning(words("machine.no_torch"), icon=":material/info:")
-        st.code("pip install -e '.[profile]'", language="sh")
+        st.code("pip install -c constraints.txt -e '.[profile]'", language="sh")
     else:
         st.warning(words("machine.not_described", reason=reason), icon=":material/info:")
     st.button(
         words("accuracy.again"),
         key="machine_again",
         on_click=bench.forget_description,
-        type="tertiary",
+        icon=":material/refresh:",
     )
 
 

@@ -63,7 +63,7 @@ def _compared(found: Comparison, words: Words) -> str:
 
 def doubts(profile: Profile, words: Words) -> list[str]:
     """What makes times of this profile doubtful: a sentence a flag that kernels carry."""
-    total = len(profile.results)
+    total = sum(each.measured for each in profile.results)
     counts = {flag: sum(flag in each.flags for each in profile.results) for flag in DOUBTS}
     return [
         words(

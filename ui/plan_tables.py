@@ -165,8 +165,8 @@ def loss(curve: list[dict[str, Any]], words: Words) -> Table:
         Row(
             cells=(
                 words.number(show_count(row["tokens"], "tokens")),
-                show_count(row["loss"]),
-                f"{show_count(row['low'])} – {show_count(row['high'])}",
+                f"{row['loss']:.2f}",
+                f"{row['low']:.2f} – {row['high']:.2f}",
             ),
             values=(row["tokens"], row["loss"], row["low"], row["high"]),
             strong=index == 5,
@@ -177,7 +177,7 @@ def loss(curve: list[dict[str, Any]], words: Words) -> Table:
         columns=(words("plan.trained_on"), words("plan.loss"), words("plan.interval")),
         names=("tokens", "loss_nats_per_token", "low", "high"),
         rows=tuple(rows),
-        numeric=(0, 1, 2),
+        numeric=(1, 2),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from planner.cli.output import print_json
+from planner.cli.progress import told_tracing
 from planner.cli.search_options import add_aim, add_restrictions, restrictions_of, weights_of
 from planner.errors import PlannerError
 from planner.quantities import BYTES, COUNT, read, read_whole
@@ -56,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> Run:
     made = run_from_args(args)
+    told_tracing(made.model)
     if args.spot:
         made = made.changed({"price.mode": "spot"})
     return made

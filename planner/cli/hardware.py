@@ -62,7 +62,10 @@ def _list(args: argparse.Namespace) -> int:
         return 0
     columns = ["id", "memory", "usable", "bandwidth", number_format, "power", "year", "$/h", "at"]
     print_table(None, columns, [line(part, number_format) for part in chosen])
-    print(f"\n{len(chosen)} accelerators; ~ figure undocumented or derived; $/h on demand")
+    print(
+        f"\n{len(chosen)} accelerators; ~ figure undocumented or derived; $/h on demand of the "
+        "machine that holds one:\na plan takes the price of the machine that holds its count"
+    )
     return 0
 
 

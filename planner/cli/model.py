@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from planner.cli.output import note, print_json, print_table, warn
+from planner.cli.progress import told_tracing
 from planner.engine.model import Block, Model
 from planner.errors import PlannerError
 from planner.models.flops import flops_parts
@@ -76,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
         return _list(args)
     if args.model is None:
         raise PlannerError("MODEL", None, "name a preset or a config.json; --list prints presets")
+    told_tracing(args.model)
     model = load_model(args.model, input_shape=_input_shape(args))
     if model.table is not None:
         return _traced(args, model)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from planner.cli.output import print_json
+from planner.cli.progress import told_tracing
 from planner.errors import PlannerError
 from planner.planning.plan import planned
 from planner.run import add_run_flags, run_from_args
@@ -33,7 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if not vars(args).get("run_file") and not any(name.startswith("run.") for name in vars(args)):
         raise PlannerError("RUN.yaml", None, "name a run file or say the run by flags: see --help")
-    made = planned(run_from_args(args))
+    asked = run_from_args(args)
+    told_tracing(asked.model)
+    made = planned(asked)
     if not args.no_advice:
         made = advised(made)
     answer = made.plan.to_json() | _extras(args, made)

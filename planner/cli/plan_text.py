@@ -186,7 +186,8 @@ def _setting(plan: Plan) -> Iterator[str]:
     if tokens is not None:
         batch += f", {show_count(tokens, 'tokens')} a step"
     yield line("batch", batch)
-    yield line("layout", f"{degrees or 'one device'}{sharding}; {chosen['interconnect']}")
+    between = "" if not degrees and not sharding else f"; {chosen['interconnect']}"
+    yield line("layout", f"{degrees or 'one device'}{sharding}{between}")
     words: tuple[str, ...] = (
         "precision",
         "optimizer",

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from planner.cli.output import note
+
 _BAR = 24  # characters
 _TERMINAL_PAUSE = 0.1  # s between two drawings of the bar
 _LINE_PAUSE = 10.0  # s between two lines where the bar cannot be redrawn
@@ -59,6 +61,14 @@ class Progress:
             return ""
         elapsed = time.monotonic() - self._started
         return f", about {show_duration(elapsed / self._done * (self._total - self._done))} left"
+
+
+def told_tracing(model: str | None) -> None:
+    """Say on standard error that a module is traced first, which takes longer than a plan."""
+    from planner.models.sources import is_module
+
+    if model is not None and is_module(model):
+        note(f"tracing {model} in a process of its own: some seconds")
 
 
 @contextmanager

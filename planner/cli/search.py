@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.cli.output import note, print_json
-from planner.cli.progress import progress
+from planner.cli.progress import progress, told_tracing
 from planner.cli.search_export import Wanted, add_export, exported, to_json, wanted
 from planner.cli.search_options import add_aim, add_restrictions, restrictions_of, weights_of
 from planner.errors import PlannerError
@@ -62,7 +62,9 @@ def run(args: argparse.Namespace) -> int:
     which = wanted(args)
     if args.measure:
         return _measured(args, limits, trials)
-    found = _space(run_from_args(args), limits, which)
+    asked = run_from_args(args)
+    told_tracing(asked.model)
+    found = _space(asked, limits, which)
     if args.worker:
         return _worker(args, found, aim, trials)
     exact, answer = _exhaustive(found, aim, trials)

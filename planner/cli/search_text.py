@@ -18,6 +18,7 @@ from planner.quantities import (
 
 DEGREES = ("tp", "pp", "cp", "ep", "dp")
 LISTED = 6  # rows of a list of candidates
+TELLING = ("attention", "loss", "compile")  # columns only where rows differ in them
 
 
 def show(answer: dict[str, Any]) -> None:
@@ -62,11 +63,13 @@ def _study(study: dict[str, Any] | None) -> Iterator[str]:
         return
     yield line("best", _brief(study["best"]), column=12)
     if study["regret"] is not None:
-        yield line("regret", f"{study['regret']:.2%} behind the exact best", column=12)
+        yield line("regret", f"{show_percent(study['regret'])} behind the exact best", column=12)
     if study["hypervolume"] is not None:
-        yield line("hypervolume", f"{study['hypervolume']:.1%} of the exact front's", column=12)
+        yield line(
+            "hypervolume", f"{show_percent(study['hypervolume'])} of the exact front's", column=12
+        )
     if study["importance"]:
-        shares = [f"{name} {share:.0%}" for name, share in study["importance"].items()]
+        shares = [f"{name} {show_percent(share)}" for name, share in study["importance"].items()]
         yield line("importance", ", ".join(shares[:LISTED]), column=12)
 
 
@@ -108,7 +111,8 @@ def _settings(chosen: dict[str, Any]) -> Iterator[str]:
     degrees = " ".join(f"{name} {layout[name]}" for name in DEGREES if layout[name] > 1)
     if layout["interleave"] > 1:
         degrees += f" interleave {layout['interleave']}"
-    yield line("layout", f"{degrees or 'one device'}, sharding {layout['sharding']}")
+    sharding = "" if layout["sharding"] == "none" else f", sharding {layout['sharding']}"
+    yield line("layout", f"{degrees or 'one device'}{sharding}")
     yield line(
         "batch",
         f"{chosen['global_batch']:,} sequences = micro-batch {chosen['micro_batch']} x "
@@ -122,10 +126,11 @@ def _penalty(penalty: dict[str, Any] | None) -> Iterator[str]:
     for name, row in (penalty or {}).items():
         if row is None:
             continue
-        high = "an unknown number" if row["high"] is None else f"{row['high']:.3g} times"
-        text = f"at equal loss {row['factor']:.3g} times the tokens, up to {high}"
+        high = "an unknown number of" if row["high"] is None else f"{row['high']:.3g} times the"
+        more = "no more" if row["factor"] == 1 else f"{row['factor']:.3g} times the"
+        text = f"takes {more} tokens for an equal loss, at most {high} tokens"
         reason = f" ({row['reason']})" if row.get("reason") else ""
-        yield line("loss", f"this {name} takes {text}{reason}")
+        yield line("loss", f"this {name} {text}{reason}")
 
 
 def _against(answer: dict[str, Any]) -> Iterator[str]:
@@ -138,8 +143,15 @@ def _against(answer: dict[str, Any]) -> Iterator[str]:
         return
     fits = "" if stated["fits"] else ", which does not fit"
     change = best["run"]["seconds"] / stated["seconds"] - 1
-    text = f"{show_duration(stated['seconds'])}{fits}: the best takes {change:+.0%}"
+    text = f"{show_duration(stated['seconds'])}{fits}: the best takes {_changed(change)}"
     yield line("as stated", text, column=11)
+
+
+def _changed(share: float) -> str:
+    """A change of the time in words."""
+    if abs(share) < 0.005:
+        return "as long"
+    return f"{show_percent(abs(share))} {'less' if share < 0 else 'more'}"
 
 
 def _relaxing(answer: dict[str, Any]) -> Iterator[str]:
@@ -148,7 +160,9 @@ def _relaxing(answer: dict[str, Any]) -> Iterator[str]:
         names = ", ".join(row["limit"] for row in answer["relaxing"])
         yield line("limits", f"none binds: a tenth more of {names} buys nothing")
     for row in binding:
-        text = f"a tenth more of {row['limit']} buys {row['gain']:.1%} ({_brief(row['to'])})"
+        text = (
+            f"a tenth more of {row['limit']} buys {show_percent(row['gain'])} ({_brief(row['to'])})"
+        )
         yield line("limits", text)
 
 
@@ -156,15 +170,17 @@ def _robustness(answer: dict[str, Any]) -> Iterator[str]:
     drawn = answer["robustness"]
     if drawn is None or drawn["median_loss"] is None:
         return
+    best, median = show_percent(drawn["stays_best"]), show_percent(drawn["median_loss"])
     text = (
-        f"best in {drawn['stays_best']:.0%} of {drawn['draws']} draws of the model's error against "
-        f"{drawn['rivals'] - 1} rivals; behind the draw's best by {drawn['median_loss']:.1%} at "
-        f"the median, {drawn['p90_loss']:.1%} in one draw of ten"
+        f"best in {best} of {drawn['draws']} draws of the model's error against "
+        f"{drawn['rivals'] - 1} rivals; behind the draw's best by {median} at the median, "
+        f"{show_percent(drawn['p90_loss'])} in one draw of ten"
     )
     yield line("robust", text)
     if drawn["runner_up"]:
-        share = drawn["runner_up_share"]
-        yield line("rival", f"{_brief(drawn['runner_up'])}: best in {share:.0%}")
+        share, rival = show_percent(drawn["runner_up_share"]), drawn["runner_up"]
+        doubt = "" if rival["sure"] else "; not chosen, as it is not sure to fit"
+        yield line("rival", f"{_brief(rival)}: best in {share}{doubt}")
 
 
 def _nearest(answer: dict[str, Any]) -> Iterator[str]:
@@ -201,6 +217,8 @@ def _amount(limit: str, value: float) -> str:
 def _candidates(title: str, rows: list[dict[str, Any]]) -> None:
     if not rows:
         return
+    listed = rows[:LISTED]
+    telling = [name for name in TELLING if len({row[name] for row in listed}) > 1]
     cells = [
         [
             f"{row['count']:,} x {row['sku']}",
@@ -208,16 +226,17 @@ def _candidates(title: str, rows: list[dict[str, Any]]) -> None:
             row["precision"],
             _layout(row),
             row["recompute"],
+            *(row[name] for name in telling),
             f"{row['micro_batch']} x {row['accumulation']}",
             show_duration(row["seconds"]) if row["fits"] else None,
             None if row["usd"] is None or not row["fits"] else show_usd(row["usd"]),
             show_percent(row["memory_share"]),
         ]
-        for row in rows[:LISTED]
+        for row in listed
     ]
     print()
-    columns = ("machine", "price", "precision", "layout", "recompute", "batch", "run", "cost")
-    print_table(paint(title, "bold"), (*columns, "memory"), cells)
+    columns = ("machine", "price", "precision", "layout", "recompute", *telling)
+    print_table(paint(title, "bold"), (*columns, "batch", "run", "cost", "memory"), cells)
     if len(rows) > LISTED:
         print(f"{len(rows) - LISTED} more with --json")
 

@@ -42,7 +42,7 @@ def load_model(
     spec = spec.strip()
     if spec.startswith(_HUB):
         return _from_hub(spec)
-    if _MODULE.fullmatch(spec):
+    if is_module(spec):
         return _from_module(spec, base_dir, input_shape, precision)
     if _looks_like_path(spec):
         return _from_path(spec, base_dir)
@@ -51,6 +51,15 @@ def load_model(
     if spec in traced_ids():
         return load_traced(spec, input_shape)
     return _from_word(spec, base_dir)
+
+
+def is_module(spec: str) -> bool:
+    """Whether `spec` names a function of a Python file, which is traced.
+
+    >>> is_module("net.py:make"), is_module("llama-3-8b")
+    (True, False)
+    """
+    return _MODULE.fullmatch(spec.strip()) is not None
 
 
 def _from_module(

@@ -32,7 +32,7 @@ class Data:
     )
     tokenizer: str | None = key(word, "tokenizer of a JSONL text of lengths", metavar="NAME")
     packing: str | None = key(
-        one_of(PACKINGS), "how sequences of real lengths share a batch", metavar="WORD"
+        one_of(PACKINGS), "of real lengths in a batch: " + " | ".join(PACKINGS), metavar="WORD"
     )
     input_shape: tuple[int, ...] | None = key(
         shape, "dimensions of one sample of a traced module, such as 3,224,224", metavar="D,D,.."

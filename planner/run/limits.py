@@ -35,7 +35,7 @@ class Price:
     provider: str | None = key(word, "cloud provider whose price applies", metavar="NAME")
     region: str | None = key(word, "region of the provider", metavar="NAME")
     mode: str = key(
-        one_of(PRICE_MODES), "how the hardware is rented", default="on-demand", metavar="WORD"
+        one_of(PRICE_MODES), " | ".join(PRICE_MODES), default="on-demand", metavar="WORD"
     )
 
     def __post_init__(self) -> None:

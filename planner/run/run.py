@@ -58,7 +58,9 @@ class Run:
 
     PATH: ClassVar[str] = ""
 
-    model: str | None = key(word, "preset, path to a config.json, or hf:ORG/NAME", metavar="MODEL")
+    model: str | None = key(
+        word, "preset, path to a config.json, hf:ORG/NAME, or FILE.py:FUNCTION", metavar="MODEL"
+    )
     data: Data = _section("data")
     hardware: Hardware = _section("hardware")
     training: Training = _section("training")

@@ -45,7 +45,9 @@ class Training:
         one_of(choices.PRECISIONS), " | ".join(choices.PRECISIONS), default="bf16", metavar="WORD"
     )
     reduce_dtype: str | None = key(
-        or_auto(one_of(REDUCE_DTYPES)), "format of the gradient reduction", metavar="WORD"
+        or_auto(one_of(REDUCE_DTYPES)),
+        "of gradients between devices: " + " | ".join(REDUCE_DTYPES),
+        metavar="WORD",
     )  # None = the stack's
     optimizer: str = key(
         one_of(choices.OPTIMIZERS), " | ".join(choices.OPTIMIZERS), default="adamw", metavar="WORD"

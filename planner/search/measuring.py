@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "forerun.search.measured/1"
 DEFAULT_BATCH = 32  # samples of a step where the run says none
-_NO_TORCH = "needs torch: pip install -e '.[profile]' in forerun's folder"
+_NO_TORCH = "needs torch: pip install -c constraints.txt -e '.[profile]' in forerun's folder"
 
 
 def measured_search(

@@ -6,6 +6,7 @@ from typing import Any
 
 from planner.engine.formats import BYTES, MATMUL
 from planner.planning.scenario import Scenario
+from planner.quantities import show_percent
 
 HIGHEST_LOSS_GAP = 0.0025
 """Relative gap of the loss under which FP8 training stayed beside 16 bits at 16 B and 230 B
@@ -29,7 +30,7 @@ def extra_tokens(each: Scenario, tokens: float) -> dict[str, Any] | None:
         return None
     high = _made_up(each, tokens)
     reason = (
-        f"published {precision} runs end within {HIGHEST_LOSS_GAP:.2%} of the 16-bit loss"
+        f"published {precision} runs end within {show_percent(HIGHEST_LOSS_GAP)} of the 16-bit loss"
         if precision == "fp8"
         else f"no published pre-training bounds the loss of {precision}"
     )

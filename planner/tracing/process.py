@@ -19,7 +19,7 @@ from planner.errors import PlannerError
 
 GIB = 1 << 30
 MOST_BYTES = 64 << 20  # of an answer
-NO_TORCH = "needs torch: pip install 'forerun[profile]'"
+NO_TORCH = "needs torch: pip install -c constraints.txt -e '.[profile]' in forerun's folder"
 FORMATS = ("fp32", "mixed")  # traced unless more are asked for
 
 

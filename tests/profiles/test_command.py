@@ -87,7 +87,7 @@ def test_without_torch_the_remedy_is_said(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 2
-    assert "pip install -e '.[profile]'" in done.stderr
+    assert "pip install -c constraints.txt -e '.[profile]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 

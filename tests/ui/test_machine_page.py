@@ -219,7 +219,7 @@ def test_without_torch_the_remedy_is_said_and_stored_profiles_are_shown(
     page.switch_page("ui/pages/machine.py").run()
     assert not page.exception
     assert "Measuring needs torch" in page.warning[0].value
-    assert [code.value for code in page.code] == ["pip install -e '.[profile]'"]
+    assert [code.value for code in page.code] == ["pip install -c constraints.txt -e '.[profile]'"]
     assert "machine_start" not in buttons(page)
     assert figure(page, "device") == "CPU"
     assert figure(page, "bandwidth") != ""

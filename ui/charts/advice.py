@@ -44,8 +44,10 @@ def tornado(rows: Sequence[Advised], words: Words) -> Figure:
     figure.update_yaxes(autorange="reversed", showgrid=False)
     ends = [value for bar in figure.data for value in bar.x if value is not None]
     low, high = min(0.0, *ends), max(0.0, *ends)
-    room = 0.3 * (high - low)
-    figure.update_xaxes(range=[low - room, high + room], ticksuffix=" %", nticks=6)
+    room = 0.45 * (high - low)  # of a label outside a bar on a narrow screen
+    figure.update_xaxes(
+        range=[low - room * (low < 0), high + room * (high > 0)], ticksuffix=" %", nticks=6
+    )
     figure.add_vline(x=0, line={"color": AXIS, "width": 1.4})
     return figure
 

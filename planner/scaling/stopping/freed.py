@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planner.quantities import show_duration
+from planner.quantities import show_duration, show_percent
 from planner.scaling.laws import DEFAULT_LAW, law
 from planner.scaling.stopping.clockwork import Clockwork
 from planner.scaling.stopping.options import StopOptions
@@ -50,7 +50,7 @@ def _uses(
     if share >= 1.0:
         uses.append(f"{int(share)} more seed(s) of this run, each to the present step")
     else:
-        uses.append(f"another variant of this run to {share:.0%} of its present length")
+        uses.append(f"another variant of this run to {show_percent(share)} of its present length")
     if hours is not None:
         uses.append(
             f"another job of the pool for {show_duration(hours * 3600.0)} on the same devices"

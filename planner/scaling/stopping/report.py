@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.errors import PlannerError
+from planner.quantities import show_percent
 from planner.scaling.logs.training_log import Series, TrainingLog
 from planner.scaling.marginal import Marginal, marginal_gain
 from planner.scaling.stopping.advice import stopping_advice
@@ -229,8 +230,11 @@ def _warnings(
     if judgement.matched is not None and judgement.doubling.value is not None:
         told.append(
             f"the rate changed during the last doubling: at matched schedule it gained "
-            f"{judgement.matched:.2%}, not {judgement.doubling.value:.2%}"
+            f"{show_percent(judgement.matched)}, not "
+            f"{show_percent(judgement.doubling.value)}"
         )
     if options.threshold > 0.2:
-        told.append(f"a threshold of {options.threshold:.0%} is unusual; 0.015 means 1.5 %")
+        told.append(
+            f"a threshold of {show_percent(options.threshold)} is unusual; 0.015 means 1.5 %"
+        )
     return told

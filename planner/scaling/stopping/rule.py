@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.quantities import show_percent
 from planner.scaling.curves.forecast import CurveForecast
 from planner.scaling.logs.training_log import Series
 from planner.scaling.stopping import guards
@@ -137,19 +138,20 @@ def _weighed(
 ) -> tuple[str, str, float | None]:
     """A low gain, told apart from one that drowns in evaluation noise."""
     assert gain.value is not None
-    share, unit = f"{gain.value:.2%}", options.unit
+    least = show_percent(options.threshold)
+    share, unit = show_percent(gain.value), options.unit
     doubt = _NOISES * gain.deviation
     if verdict == "continue":
         return "continue", f"the last {unit} gained {share}", None
     if gain.value > doubt:
-        reason = f"the last {unit} gained {share}, under {options.threshold:.2%}, twice in a row"
+        reason = f"the last {unit} gained {share}, under {least}, twice in a row"
         return "stop", reason, _first_stop(levels, options, clock)
     if doubt < options.threshold:
-        reason = f"no gain over the last {unit}: {share}, evaluation noise is {doubt:.2%}"
+        reason = f"no gain over the last {unit}: {share}, evaluation noise is {show_percent(doubt)}"
         return "stopped-learning", reason, _first_stop(levels, options, clock)
     reason = (
-        f"the last {unit} gained {share}, but evaluation noise is {doubt:.2%}: evaluate on more "
-        "data or average more steps"
+        f"the last {unit} gained {share}, but evaluation noise is {show_percent(doubt)}: evaluate "
+        "on more data or average more steps"
     )
     return "too-early", reason, None
 
