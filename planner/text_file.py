@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import TextIOWrapper
 from pathlib import Path
 
 from planner.errors import PlannerError
+from planner.named_file import opened
 
 LONGEST_LINE = 1 << 20  # characters
 MOST_CHARACTERS = 1 << 28  # of the whole file
@@ -27,7 +29,7 @@ def lines_of(
     """
     name = str(path)
     try:
-        with Path(path).open(encoding="utf-8-sig", errors=errors, newline="") as file:
+        with TextIOWrapper(opened(path), "utf-8-sig", errors=errors, newline="") as file:
             while line := file.readline(longest + 1):
                 most -= len(line)
                 if len(line) > longest:

@@ -45,10 +45,11 @@ def read_profile(path: str | Path) -> Profile:
     """
     path = Path(path)
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=_without_waiting) as file:
             raw = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise ProfileError("profile", str(path), f"cannot be read: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ProfileError("profile", str(path), f"cannot be read: {reason}") from error
     if len(raw) > MOST_BYTES:
         raise ProfileError("profile", str(path), f"larger than {MOST_BYTES >> 20} MiB: no profile")
     try:
@@ -56,6 +57,15 @@ def read_profile(path: str | Path) -> Profile:
     except (ValueError, RecursionError) as error:
         raise ProfileError("profile", str(path), f"is no JSON: {_one_line(error)}") from None
     return profile_of(found)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """A named pipe that nobody writes to is an empty file: opening it as usual would wait."""
+    if not hasattr(os, "O_NONBLOCK"):
+        return os.open(path, flags)
+    handle = os.open(path, flags | os.O_NONBLOCK)
+    os.set_blocking(handle, True)
+    return handle
 
 
 def samples_path(path: Path) -> Path:

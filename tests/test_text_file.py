@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -47,3 +49,20 @@ def test_what_cannot_be_opened_is_refused_by_field(tmp_path: Path, name: str) ->
     with pytest.raises(PlannerError, match="cannot be read") as refused:
         list(lines_of(f"{tmp_path}/{name}", "runs"))
     assert refused.value.field == "runs"
+
+
+def test_a_pipe_that_nobody_writes_to_is_empty(tmp_path: Path) -> None:
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("needs named pipes")
+    os.mkfifo(tmp_path / "pipe")
+    assert list(lines_of(tmp_path / "pipe", "runs")) == []
+
+
+def test_a_pipe_that_somebody_writes_to_is_read_to_its_end(tmp_path: Path) -> None:
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("needs named pipes")
+    reader, writer = os.pipe()
+    slow = threading.Timer(0.2, lambda: (os.write(writer, b"a\nb\n"), os.close(writer)))
+    slow.start()
+    assert list(lines_of(f"/dev/fd/{reader}", "runs")) == ["a\n", "b\n"]
+    os.close(reader)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planner.errors import PlannerError, nearest
+from planner.text_file import lines_of
 
 SHIPPED = Path(__file__).parent / "data" / "runs.csv"
 
@@ -126,11 +127,7 @@ def read_table(path: Path | str | None = None) -> Table:
 
 
 def _read_csv(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise PlannerError("cases file", str(path), f"cannot be read as UTF-8: {error}") from None
-    reader = csv.reader(text.splitlines(keepends=True))
+    reader = csv.reader(lines_of(path, "cases file", errors="strict"))
     try:
         header = [name.strip() for name in next(reader, [])]
         lines = [

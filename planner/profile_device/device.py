@@ -44,9 +44,9 @@ def profiled_device(path: str | Path, named: Accelerator | None) -> ProfiledDevi
     few products, and for one that cannot be carried over to `named`.
     """
     try:
-        stat = Path(path).stat()
+        stat = Path(path).expanduser().stat()
         version = stat.st_mtime_ns, stat.st_size
-    except OSError:
+    except (OSError, RuntimeError):
         version = 0, 0  # reading says what is wrong
     return _device(str(path), version, named)
 
@@ -58,6 +58,9 @@ def _device(path: str, version: tuple[int, int], named: Accelerator | None) -> P
     own = listed(figures.recorded.sku_id)
     if named is None or (own is not None and own.sku_id == named.sku_id):
         part = measured_accelerator(figures, own)
+        if part.memory_bandwidth is None:
+            remedy = "it timed no copy inside the device's memory: measure again, with --resume"
+            raise PlannerError(FIELD, figures.recorded.device_name, remedy)
         return ProfiledDevice(
             figures=figures, accelerator=part, listed=own is not None, transfer=None
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from planner.errors import PlannerError
+from planner.named_file import opened
 
 SCHEMA = "forerun-profile/1"
 MOST_BYTES = 64 * 2**20
 MOST_RESULTS = 20_000
 MOST_RATE = 1e19  # FLOP/s or bytes/s of one device: ten times what any promises
+SHORTEST, LONGEST = 1e-10, 1e6  # seconds of a call: under any clock's tick, and eleven days
+LEAST_MEMORY, MOST_MEMORY = 2**20, 2**50  # bytes
 MOST_SIZE = 2**53  # of a dimension
 FIELD = "hardware.profile"
 _LONGEST = 80  # characters of a device's name
@@ -53,10 +57,11 @@ class Recorded:
 def read_recorded(path: str | Path) -> Recorded:
     """The profile in a file. Raises PlannerError, field `hardware.profile`, for anything else."""
     try:
-        with Path(path).open("rb") as file:
+        with opened(Path(path).expanduser()) as file:
             raw = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise PlannerError(FIELD, str(path), f"cannot be read: {error.strerror}") from error
+    except (OSError, ValueError, RuntimeError) as error:  # also a home that is not known
+        reason = getattr(error, "strerror", None) or str(error)
+        raise PlannerError(FIELD, str(path), f"cannot be read: {reason}") from error
     if len(raw) > MOST_BYTES:
         raise PlannerError(FIELD, str(path), f"larger than {MOST_BYTES >> 20} MiB: no profile")
     try:
@@ -83,7 +88,7 @@ def recorded_of(found: Any, path: str) -> Recorded:
         device_name=_printable(device["name"]) or "unnamed device",
         kind=str(device.get("kind", "")),
         sku_id=device.get("sku_id") if isinstance(device.get("sku_id"), str) else None,
-        memory_bytes=_positive(device.get("memory_bytes")),
+        memory_bytes=_memory(device.get("memory_bytes"), path),
         threads=threads if isinstance(threads, int) else None,
         created=_printable(str(found.get("created", "")))[:_DATE],
         complete=found.get("complete", True) is True,
@@ -105,10 +110,13 @@ def measured_of(results: Iterable[Any], path: str) -> Iterable[Measured]:
 def _measured(row: Mapping[str, Any]) -> Measured:
     seconds = _positive(row["median_s"])
     flops, moved = float(row["flops"]), float(row["bytes"])
-    if seconds is None or not 0 <= flops / seconds <= MOST_RATE:
+    if seconds is None or not SHORTEST <= seconds <= LONGEST:
+        raise ValueError("not a time")
+    if not 0 <= flops / seconds <= MOST_RATE:
         raise ValueError("not a time of this work")
     if not 0 <= moved / seconds <= MOST_RATE:
         raise ValueError("not a time of this traffic")
+    _check_work(row["kernel"], _shape(row["shape"]), flops)
     return Measured(
         kernel=str(row["kernel"]),
         format=str(row["format"]),
@@ -119,6 +127,26 @@ def _measured(row: Mapping[str, Any]) -> Measured:
         bytes=moved,
         doubtful=bool(DOUBTFUL & set(row.get("flags", ()))),
     )
+
+
+def _check_work(kernel: object, shape: Mapping[str, int | str], flops: float) -> None:
+    """A product's work follows from its dimensions; rates are taken of either."""
+    sides = [shape.get(name) for name in ("m", "n", "k")]
+    if kernel != "gemm" or not all(isinstance(each, int) for each in sides):
+        return
+    work = 2.0 * math.prod(each for each in sides if isinstance(each, int))
+    if not math.isclose(flops, work, rel_tol=1e-6):
+        raise ValueError("not the work of this shape")
+
+
+def _memory(value: Any, path: str) -> float | None:
+    """Bytes of a device's memory, null where its driver does not tell."""
+    if value is None:
+        return None
+    size = _positive(value)
+    if size is None or not LEAST_MEMORY <= size <= MOST_MEMORY:
+        raise PlannerError(FIELD, path, f"damaged: device.memory_bytes is {value!r:.40}")
+    return size
 
 
 def _printable(text: str) -> str:

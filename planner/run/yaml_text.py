@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import yaml
 
 from planner.errors import PlannerError
+from planner.named_file import opened
 
 MOST_BYTES = 256 * 1024
 _DEEPEST = 12
@@ -22,7 +23,7 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     """The mapping that a YAML file holds, all scalars as text. Raises PlannerError."""
     name = str(path)
     try:
-        with Path(path).open("rb") as file:
+        with opened(path) as file:
             raw = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)

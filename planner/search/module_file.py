@@ -38,16 +38,25 @@ def subject(name: str, input_shape: tuple[int, ...] | None = None) -> Subject:
     module = _module(Path(file), name)
     build = getattr(module, function, None)
     if not callable(build):
-        known = [word for word in vars(module) if not word.startswith("_")]
+        known = [word for word, what in vars(module).items() if callable(what) and word[0] != "_"]
         near = ", ".join(nearest(function, known)) or "nothing near"
         raise PlannerError("model", name, f"{file} has no function {function}: it has {near}")
-    batch = getattr(module, BATCH, None)
+    batch, loss = (_function(module, each) for each in (BATCH, LOSS))
+    if batch is not None and input_shape is not None:
+        remedy = f"{file} defines batch(size), which says the shapes: leave this out"
+        raise PlannerError("data.input_shape", ",".join(map(str, input_shape)), remedy)
     if batch is None:
         if input_shape is None:
             remedy = "say the shape of one sample, or define batch(size) in the file"
             raise MissingKeyError("data.input_shape", remedy)
         batch = _normal(input_shape)
-    return Subject(name=name, build=build, batch=batch, loss=getattr(module, LOSS, None))
+    return Subject(name=name, build=build, batch=batch, loss=loss)
+
+
+def _function(module: ModuleType, name: str) -> Callable[..., Any] | None:
+    """A number of that name, such as `batch = 32`, is none of ours."""
+    found = getattr(module, name, None)
+    return found if callable(found) else None
 
 
 def _module(path: Path, name: str) -> ModuleType:

@@ -20,6 +20,11 @@ _DATA_REMEDY = (
     "its work depends on the data (a branch, a shape or .item() on a tensor's values), so no "
     "table describes it: trace the part that does not"
 )
+_HINTS = {  # by what torch says
+    "UninitializedParameter": "has lazy parameters, whose sizes nothing tells: say them",
+    "cuda": "puts tensors on a CUDA device: tracing has none, leave the device to the caller",
+    "CUDA": "puts tensors on a CUDA device: tracing has none, leave the device to the caller",
+}
 
 
 def main(request_file: str, answer_file: str) -> int:
@@ -55,11 +60,21 @@ def _remedy(error: Exception) -> str:
         return _DATA_REMEDY
     if isinstance(error, NotAModuleError):
         return str(error)
+    for sign, hint in _HINTS.items():
+        if any(sign in _text(each) for each in chain):
+            return hint
     if isinstance(error, NotAffineError):
         return f"does not grow in proportion to the batch: {error}"
     if isinstance(error, TooManyOperationsError):
         return str(error)
-    return f"raises {type(error).__name__}: {str(error) or 'no message'}".splitlines()[0][:300]
+    return f"raises {type(error).__name__}: {_text(error) or 'no message'}".splitlines()[0][:300]
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # of the user's own class
+        return ""
 
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -90,7 +105,7 @@ def table(
             checked = module is None  # once: the lines are the same in every format
             batches = (*BATCHES, CHECKED) if checked else BATCHES
             made, steps = traced(subject, number_format, recompute, batches)
-            module = module or made
+            module = made if checked else module
             between = steps[2] if checked else None
             variants[number_format][recompute] = folded(steps[0], steps[1], between)
     return {**counts(module), "torch": torch.__version__, "variants": variants}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import logging
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,10 +19,13 @@ from typing import Any
 
 from planner.errors import PlannerError
 
+_LOG = logging.getLogger(__name__)  # to standard error, unless a program says otherwise
 GIB = 1 << 30
 MOST_BYTES = 64 << 20  # of an answer
 NO_TORCH = "needs torch: pip install -c constraints.txt -e '.[profile]' in forerun's folder"
 FORMATS = ("fp32", "mixed")  # traced unless more are asked for
+_PATIENCE = 8.0  # s before a person is told what they wait for
+_KEPT = 4096  # bytes of what the process says
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,18 +97,50 @@ def _run(model: str, files: list[str], limits: Limits) -> tuple[int, str]:
         env=_environment(),
         start_new_session=True,
         preexec_fn=_limited(limits) if os.name == "posix" else None,
-        text=True,
-        errors="replace",
     )
+    tail = _Tail(process)
     try:
-        _, said = process.communicate(timeout=limits.seconds)
+        status = _waited(process, model, limits)
     except subprocess.TimeoutExpired:
         remedy = f"takes longer than {limits.seconds:g} s to trace: an endless loop?"
         raise PlannerError("model", model, remedy) from None
     finally:
         _end(process)
-    lines = [each for each in said.splitlines() if each.strip()]
-    return process.returncode, lines[-1][:300] if lines else ""
+    return status, tail.last_line()
+
+
+class _Tail(threading.Thread):
+    """The end of what a process says, however much that is and whoever else holds the pipe."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        super().__init__(daemon=True)
+        assert process.stderr is not None
+        self._pipe = process.stderr.fileno()
+        self._stream = process.stderr  # held open for as long as it is read
+        self._said = b""
+        self.start()
+
+    def run(self) -> None:
+        while piece := os.read(self._pipe, 1 << 16):
+            self._said = (self._said + piece)[-_KEPT:]
+        self._stream.close()
+
+    def last_line(self) -> str:
+        self.join(timeout=1.0)
+        said = self._said.decode("utf-8", "replace")
+        lines = [each for each in said.splitlines() if each.strip()]
+        return lines[-1][:300] if lines else ""
+
+
+def _waited(process: subprocess.Popen[bytes], model: str, limits: Limits) -> int:
+    """Its exit status; a wait that a person would notice is told on standard error."""
+    soon = min(_PATIENCE, limits.seconds)
+    try:
+        return process.wait(soon)
+    except subprocess.TimeoutExpired:
+        if soon < limits.seconds:
+            _LOG.warning("note: tracing %s, for %g s at most", model, limits.seconds)
+    return process.wait(limits.seconds - soon)
 
 
 def _environment() -> dict[str, str]:
@@ -133,13 +170,13 @@ def _limited(limits: Limits) -> Any:
     return limit
 
 
-def _end(process: subprocess.Popen[str]) -> None:
+def _end(process: subprocess.Popen[bytes]) -> None:
     """End the process and whatever it started."""
     if os.name == "posix":
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
     process.kill()
-    process.communicate()
+    process.wait()
 
 
 def _died(said: tuple[int, str], limits: Limits) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from planner.tracing.costs import Cost, costs_of, tensors
@@ -114,30 +113,3 @@ def _is_view(call: Any) -> bool:
     return bool(returns) and all(
         each.alias_info is not None and not each.alias_info.is_write for each in returns
     )
-
-
-class AsOnAccelerator(TorchFunctionMode):
-    """Functions that a processor runs as several operations and an accelerator as one.
-
-    Dropout keeps a mask of one byte an element; attention's own dropout keeps nothing.
-    """
-
-    def __torch_function__(self, call: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        given = dict(kwargs or {})
-        if call is torch.nn.functional.dropout:
-            return _dropout(*args, **given)
-        if call is torch.nn.functional.scaled_dot_product_attention:
-            return call(*args[:4], **(given | {"dropout_p": 0.0} | _causal(args)))
-        return call(*args, **given)
-
-
-def _causal(args: Any) -> dict[str, bool]:
-    return {"is_causal": args[5]} if len(args) > 5 else {}
-
-
-def _dropout(
-    input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> torch.Tensor:
-    if not training or p == 0:
-        return input
-    return torch.native_dropout(input, p, True)[0]

@@ -14,7 +14,8 @@ from torch._subclasses.fake_tensor import (
 )
 from torch.utils.checkpoint import checkpoint
 
-from planner.tracing.recorder import GRADIENTS, STATES, AsOnAccelerator, Recorder, Step
+from planner.tracing.recorder import GRADIENTS, STATES, Recorder, Step
+from planner.tracing.substitutes import substitutes
 
 if TYPE_CHECKING:
     from planner.search.module_file import Subject
@@ -29,7 +30,7 @@ class NotAModuleError(Exception):
 def traced(subject: Subject, number_format: str, recompute: str, batches: tuple[int, ...]) -> Any:
     """(module, one Step for each size of `batches`) in one format."""
     mode = FakeTensorMode(allow_non_fake_inputs=True)
-    with mode, _default(number_format), AsOnAccelerator():
+    with mode, _default(number_format), substitutes():
         torch.manual_seed(0)
         module = built(subject, mode)
         if recompute == "full":
@@ -84,7 +85,7 @@ def built(subject: Subject, mode: FakeTensorMode | None = None) -> torch.nn.Modu
             _fake(module, mode)
     if not isinstance(module, torch.nn.Module):
         raise NotAModuleError(f"returns {type(module).__name__}, not a torch module")
-    if not any(each.requires_grad for each in module.parameters()):
+    if not any(each.requires_grad and each.numel() for each in module.parameters()):
         raise NotAModuleError("has no parameter to train")
     return module.train()
 
@@ -127,7 +128,7 @@ def _step(
     if not loss.requires_grad:
         raise NotAModuleError("its loss does not depend on its parameters")
     recorder.turn()
-    loss.backward()  # type: ignore[no-untyped-call]
+    torch.autograd.backward(loss)  # not loss.backward(), inside which no mode sees what runs again
     del loss
     module.zero_grad(set_to_none=True)
     recorder.start()

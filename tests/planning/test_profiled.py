@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -305,6 +307,9 @@ HUGE = 10**400
         {"shape": {"m": HUGE, "n": 1, "k": 1}},
         {"shape": {"m": -5, "n": 1, "k": 1}},
         {"bytes": 1e300},
+        {"median_s": 1e9},
+        {"shape": {"m": 2**50, "n": 2**50, "k": 2**50}},
+        {"flops": 7.0},
     ],
 )
 def test_numbers_of_no_device_are_refused(tmp_path: Path, damage: dict[str, Any]) -> None:
@@ -312,6 +317,34 @@ def test_numbers_of_no_device_are_refused(tmp_path: Path, damage: dict[str, Any]
     rows[0] |= damage
     with pytest.raises(PlannerError, match=r"results\[0\]"):
         planned(written(tmp_path, rows))
+
+
+@pytest.mark.parametrize("memory", [0, -1, 7, 1e300, "80GiB", True])
+def test_a_memory_that_no_device_has_is_refused(tmp_path: Path, memory: object) -> None:
+    with pytest.raises(PlannerError, match=r"device\.memory_bytes"):
+        planned(written(tmp_path, memory_bytes=memory))
+
+
+def test_an_unlisted_device_without_a_timed_copy_is_refused(tmp_path: Path) -> None:
+    rows = [row for row in profile()["results"] if row["kernel"] != "copy"]
+    with pytest.raises(PlannerError, match="timed no copy"):
+        planned(written(tmp_path, rows))
+    assert math.isfinite(planned(written(tmp_path, rows, sku_id=A100, kind="cuda")).step.seconds)
+
+
+def test_a_pipe_that_nobody_writes_to_is_no_profile(tmp_path: Path) -> None:
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("needs named pipes")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(PlannerError, match="is no JSON"):
+        planned(tmp_path / "pipe")
+
+
+def test_a_profile_in_the_home_folder_is_found(
+    unlisted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(unlisted.parent))
+    assert planned(Path("~/p.json")).fits is not None
 
 
 def test_control_characters_in_a_device_name_reach_no_terminal(tmp_path: Path) -> None:

@@ -107,6 +107,26 @@ def test_a_constructor_may_read_values_and_dropout_keeps_a_byte_an_element() -> 
     assert found.work("fp32").saved == (4.0, saved)
 
 
+def test_dropout_that_is_recomputed_keeps_one_mask_an_element() -> None:
+    kept = [work("dropped_blocks", (8,), again=again) for again in ("none", "full")]
+    # two blocks keep x (8), the mask (32 of 1 byte) and what is dropped (32), or x alone; both
+    # keep the last output, whose square is the loss
+    assert [each.saved[1] for each in kept] == [4 * (2 * (8 + 32) + 8) + 2 * 32, 4 * (2 * 8 + 8)]
+
+
+def test_attention_of_torchs_own_encoder_is_one_kernel_that_keeps_no_scores() -> None:
+    for again in ("none", "full"):
+        found = work("encoder", (64, 32), again=again)
+        assert {row.name for row in found.rows if row.kind == "attention"}
+        assert not any("softmax" in row.name for row in found.rows)
+
+
+def test_a_module_that_is_moved_and_converted_is_traced_with_its_ties() -> None:
+    found = traced_table("converted", (8,))
+    assert found.params == 64
+    assert work("converted", (8,)).flops == work("tied", (8,)).flops
+
+
 def test_autocast_multiplies_in_sixteen_bits() -> None:
     widths = {row.width for row in work("mlp", (8,), "bf16").rows if row.kind == "product"}
     assert widths == {2}

@@ -11,6 +11,7 @@ pytest.importorskip("torch", reason="tracing needs torch")
 
 from planner.errors import PlannerError
 from planner.models.traced import packed, traced_model
+from planner.search.module_file import subject
 from planner.tracing import child, process
 from planner.tracing.process import Limits, trace_module
 
@@ -41,6 +42,11 @@ def answer_of(function: str, tmp_path: Path, shape: tuple[int, ...] | None = (3,
         ("several", "gives dict, not a tensor"),
         ("hungry", "needs more memory"),
         ("absent", "has no function absent"),
+        ("WORD", "has no function WORD: it has"),
+        ("lazy", "has lazy parameters"),
+        ("on_cuda", "leave the device to the caller"),
+        ("nothing", "has no parameter to train"),
+        ("mute", "raises MuteError: no message"),
     ],
 )
 def test_what_cannot_be_traced_is_refused_in_one_line(
@@ -61,6 +67,39 @@ def test_an_endless_loop_is_ended(tmp_path: Path) -> None:
     with pytest.raises(PlannerError, match="endless loop"):
         trace_module(f"{tmp_path / 'loop.py'}:make", (3,), limits=Limits(seconds=1.0))
     assert time.monotonic() - started < 20
+
+
+def test_a_process_that_the_file_leaves_behind_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "leaves.py").write_text(
+        "import os, subprocess, sys\n\nsubprocess.Popen([sys.executable, '-c', 'import time; "
+        "time.sleep(20)'], start_new_session=True)\nos._exit(3)\n"
+    )
+    started = time.monotonic()
+    with pytest.raises(PlannerError, match="without an answer"):
+        trace_module(f"{tmp_path / 'leaves.py'}:make", (3,))
+    assert time.monotonic() - started < 18
+
+
+def test_of_what_the_file_says_without_end_the_end_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "says.py").write_text(
+        "import os\n\nfor _ in range(100): os.write(2, b'x' * 99_999 + b'\\n')\n"
+        "os.write(2, b'the last')\nos._exit(3)\n"
+    )
+    with pytest.raises(PlannerError, match="the last"):
+        trace_module(f"{tmp_path / 'says.py'}:make", (3,))
+
+
+def test_a_number_called_batch_is_no_function(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text("batch = 32\nloss = 0.5\n\ndef make():\n    pass\n")
+    found = subject(f"{tmp_path / 'script.py'}:make", (3,))
+    assert found.loss is None
+    assert found.batch(2).shape == (2, 3)
+
+
+def test_a_shape_beside_the_files_own_batch_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("def batch(size): ...\ndef make(): ...\n")
+    with pytest.raises(PlannerError, match="defines batch"):
+        subject(f"{tmp_path / 'own.py'}:make", (3,))
 
 
 def test_a_file_that_ends_the_process_is_refused(tmp_path: Path) -> None:

@@ -49,3 +49,27 @@ class _Several(_Branch):
 
 def several():
     return _Several()
+
+
+WORD = "no function"
+
+
+def lazy():
+    return nn.LazyLinear(3)
+
+
+def on_cuda():
+    return nn.Linear(3, 3).to("cuda")
+
+
+def nothing():
+    return nn.Linear(3, 0, bias=False)
+
+
+class MuteError(Exception):
+    def __str__(self):
+        raise ValueError
+
+
+def mute():
+    raise MuteError

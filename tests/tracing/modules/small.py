@@ -96,3 +96,29 @@ def rated():
     """A constructor that reads a value, as stochastic depth does."""
     rates = [each.item() for each in torch.linspace(0, 0.1, 2)]
     return nn.Sequential(nn.Linear(8, 8), nn.Dropout(rates[1]), nn.Linear(8, 8))
+
+
+class Block(nn.Module):
+    """A unit of several layers, with dropout, which recomputation runs again."""
+
+    def __init__(self):
+        super().__init__()
+        self.wide, self.drop, self.out = nn.Linear(8, 32), nn.Dropout(0.1), nn.Linear(32, 8)
+
+    def forward(self, x):
+        return x + self.out(self.drop(self.wide(x)))
+
+
+def dropped_blocks():
+    return nn.Sequential(Block(), Block())
+
+
+def encoder():
+    """Torch's own layer, whose attention drops out too: 2 heads of 16."""
+    return nn.Sequential(nn.TransformerEncoderLayer(32, 2, 64, batch_first=True))
+
+
+def converted():
+    """Tied weights, moved and converted as scripts do: 8·8 parameters."""
+    tied = Tied()
+    return tied.to("cpu").double().to(torch.float32)
