@@ -121,7 +121,7 @@ def test_a_file_that_is_not_there_is_named() -> None:
 
 def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process.importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(PlannerError, match=r"pip install 'forerun\[profile\]'"):
+    with pytest.raises(PlannerError, match=r"needs torch: pip install .*\[profile\]"):
         trace_module(f"{REFUSED}:branch", (3,))
 
 
