@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from planner.cli.output import note, print_json, print_table, warn
+from planner.cli.model_text import show
+from planner.cli.output import print_json, print_table
 from planner.cli.progress import told_tracing
 from planner.engine.model import Block, Model
 from planner.errors import PlannerError
@@ -26,10 +27,7 @@ from planner.quantities import (
     COUNT,
     SEQUENCE,
     read_whole,
-    show_bytes,
     show_count,
-    show_flops,
-    show_whole,
 )
 
 HELP = "what a model is: parameters, FLOPs per token, operation table"
@@ -88,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(answer)
     else:
-        _print(model, answer)
+        show(model, answer)
     return 0
 
 
@@ -255,84 +253,3 @@ def _listed(preset: str, model: Model) -> dict[str, Any]:
         "params_active": model.params_active,
         "source": preset_source(preset),
     }
-
-
-def _print(model: Model, answer: dict[str, Any]) -> None:
-    print_table(f"{model.name} ({model.family}, {model.kind})", ["", "value"], _facts(answer))
-    print()
-    print_table("Where parameters sit", ["group", "parameters", "share"], _shares(answer))
-    print()
-    print_table("Layers", _LAYER_COLUMNS, [_layer_row(block) for block in model.blocks])
-    print()
-    columns = ["matrix", "part", "in", "out", "per layer", "layers", "parameters"]
-    print_table("Operations", columns, [_operation_row(each) for each in answer["operations"]])
-    for warning in answer["warnings"]:
-        warn(warning)
-    if model.tied:
-        note("the output layer shares the input embedding, which is counted once")
-
-
-def _facts(answer: dict[str, Any]) -> list[list[object]]:
-    cache = answer["kv_cache"] or {}
-    rows: list[list[object]] = [
-        ["parameters", show_whole(answer["params_total"])],
-        ["  active for a token", show_whole(answer["params_active"])],
-        [
-            "  active without input embedding",
-            show_whole(answer["params_active_without_input_embedding"]),
-        ],
-        ["  trainable", show_whole(answer["params_trainable"])],
-        ["layers, width", f"{answer['layers']}, {answer['hidden']}"],
-        ["published weights", answer["checkpoint_format"]],
-        [
-            f"training FLOP per token at {answer['seq_len']} tokens",
-            show_flops(answer["flops_per_token"]),
-        ],
-    ]
-    if answer["flops_per_token_causal"] < answer["flops_per_token"]:
-        rows.append(["  with a causal mask's half", show_flops(answer["flops_per_token_causal"])])
-    if cache:
-        rows.append(["16-bit key-value cache per token", show_bytes(cache["bytes_per_token"])])
-        rows.append([f"  at {cache['context']} tokens", show_bytes(cache["bytes"])])
-    rows += [
-        [f"training state, {name}", show_bytes(size)]
-        for name, size in answer["state_bytes"].items()
-    ]
-    return rows
-
-
-def _shares(answer: dict[str, Any]) -> list[list[object]]:
-    total = answer["params_total"]
-    return [
-        [name.replace("_", " "), show_whole(count), f"{count / total:.1%}"]
-        for name, count in answer["params"].items()
-        if count
-    ]
-
-
-_LAYER_COLUMNS = ["layers", "heads", "kv", "head", "window", "feed-forward", "parameters", "active"]
-
-
-def _layer_row(block: Block) -> list[object]:
-    return [
-        f"{block.count} {block.side}",
-        block.heads,
-        f"latent {block.kv_lora_rank}" if block.kv_lora_rank else block.kv_heads,
-        block.head_dim,
-        block.window or "full",
-        _feed_forward(block),
-        show_whole(block.params),
-        show_whole(block.params_active),
-    ]
-
-
-def _feed_forward(block: Block) -> str:
-    if not block.num_experts:
-        return f"{block.ffn_hidden}{' gated' if block.gated else ''}"
-    shared = f" + {block.shared_hidden} shared" if block.shared_hidden else ""
-    return f"{block.top_k} of {block.num_experts} x {block.expert_hidden}{shared}"
-
-
-def _operation_row(operation: dict[str, Any]) -> list[object]:
-    names = ("name", "role", "inputs", "outputs", "per_layer", "layers")
-    return [*(operation[name] for name in names), show_whole(operation["params"])]
