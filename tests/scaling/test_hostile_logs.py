@@ -43,6 +43,12 @@ def rows(*pairs: tuple[float, object]) -> str:
         (b"step,loss," + b"x" * 200_000 + b"\n1,2,3\n", "no line tells"),
         (b"a_" * 100_000 + b"loss 1\n", "no line tells"),
         (b"s:1 trl:3." + b"0" * (17 << 20), "line is longer"),
+        (b"step;loss\n" + b"".join(b"%d;2,%d\n" % (s, 99 - s) for s in range(50)), "one point"),
+        (b"step\tloss\n" + b"".join(b"%d\t2,%d\n" % (s, 9) for s in range(50)), "one point"),
+        (b"step,loss\n" + b"".join(b'%d,"2,%d"\n' % (s, 9) for s in range(50)), "one point"),
+        (b"".join(b"step %d loss 2,%d\n" % (s, 99 - s) for s in range(50)), "one point"),
+        (b"step,loss\n" + b"".join(b"%d,1.#INF\n" % s for s in range(20)), "NaN or infinite"),
+        (b"step,loss\n" + b"".join(b"%d,%de307\n" % (s, s) for s in range(1, 9)), "infinite"),
     ],
 )
 def test_unusable_content_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
@@ -134,3 +140,13 @@ def test_damage_anywhere_is_read_or_refused(
     path = tmp_path_factory.mktemp("damage") / "log"
     path.write_bytes(source[:at] + damage + source[at + len(damage) :])
     read_or_refused(path)
+
+
+def test_steps_with_thousands_separators_are_told_as_unreadable(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text(
+        "".join(f"step {step:,} loss {9 - step / 1e3}\n" for step in range(10, 1510, 10))
+    )
+    log = read_log(path)
+    assert log.metrics["loss"].num_points == 99  # steps 10 to 990
+    assert any(note.startswith("51 values could not be read") for note in log.notes)

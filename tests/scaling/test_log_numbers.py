@@ -51,3 +51,24 @@ def test_a_plain_decimal_is_read_to_the_last_bit(words: list[str]) -> None:
     values, found = read_back([*plain, "0"])
     assert all(found)
     assert values == [*map(float, plain), 0.0]
+
+
+@pytest.mark.parametrize("word", ["1_000", "1.5D+02", "2.5d3", "0x10", "+.", "-."])
+def test_a_number_in_another_notation_is_not_cut_to_its_first_digits(word: str) -> None:
+    assert read_back([word, "2.5"])[1] == [False, True]
+
+
+@pytest.mark.parametrize("word", ["2,61", "1,990", "1,234.5"])
+def test_a_comma_between_digits_belongs_to_a_number_or_ends_it(word: str) -> None:
+    text, start = padded(word.encode()), np.array([0])
+    assert not parse_numbers(text, start, comma="belongs")[1][0]
+    assert parse_numbers(text, start)[0][0] == float(word[0])
+    ended, found = parse_numbers(padded(b"2.5, 7"), start, comma="belongs")
+    assert (ended[0], found[0]) == (2.5, True)
+
+
+def test_what_windows_prints_for_infinity_is_infinite() -> None:
+    values, found = read_back(["1.#INF", "-1.#INF", "1.#QNAN", "-1.#IND", "2.5"])
+    assert all(found)
+    assert values[:2] == [np.inf, -np.inf]
+    assert np.isnan(values[2:4]).all()

@@ -114,9 +114,9 @@ def _read_block(block: bytes, layout: _Layout, sink: Sink) -> None:
         _read_quoted(block, layout, sink)
         return
     sink.count_lines(lines, len(starts))
-    steps, _ = _column(text, starts, ends, layout.columns.step)
+    steps, _ = _column(text, starts, ends, layout.columns.step, layout.delimiter)
     for column in layout.columns.read:
-        values, unreadable = _column(text, starts, ends, column.index)
+        values, unreadable = _column(text, starts, ends, column.index, layout.delimiter)
         _add(column, steps, values, unreadable, sink)
 
 
@@ -134,13 +134,16 @@ def _fields(text: Bytes, layout: _Layout) -> tuple[Places, Places, int, int]:
     return starts, ends, len(row_ends), len(row_ends) - len(full) - blank
 
 
-def _column(text: Bytes, starts: Places, ends: Places, index: int) -> tuple[Floats, int]:
+def _column(
+    text: Bytes, starts: Places, ends: Places, index: int, delimiter: str
+) -> tuple[Floats, int]:
     """The values of a column (NaN where empty), and how many could not be read."""
     begin, end = skip_spaces(text, starts[:, index]), ends[:, index]
     begin = begin + (text[begin] == _QUOTE)
     filled = np.flatnonzero((begin < end) & (text[begin] != _QUOTE))
     values = np.full(len(begin), np.nan)
-    numbers, found = parse_numbers(text, begin[filled])
+    comma = "ends" if delimiter == "," else "belongs"
+    numbers, found = parse_numbers(text, begin[filled], comma=comma)
     present = np.where(found, np.where(np.isnan(numbers), np.inf, numbers), np.nan)
     values[filled] = present
     return values, int((~found).sum())
@@ -169,8 +172,10 @@ def _read_quoted(block: bytes, layout: _Layout, sink: Sink) -> None:
         return
     steps = np.array([_number(row[layout.columns.step]) for row in full])
     for column in layout.columns.read:
-        values = np.array([_number(row[column.index]) for row in full])
-        _add(column, steps, values, 0, sink)
+        cells = [row[column.index] for row in full]
+        values = np.array([_number(cell) for cell in cells])
+        filled = np.array([bool(cell.strip()) for cell in cells], dtype=np.bool_)
+        _add(column, steps, values, int((filled & np.isnan(values)).sum()), sink)
 
 
 def _number(cell: str) -> float:

@@ -19,9 +19,9 @@ Words = NDArray[np.uint64]
 _MOST_FRACTION, _MOST_DIGITS = 16, 19  # digits that fit two words, and a 64-bit integer
 _POWERS = 10.0 ** np.arange(_MOST_FRACTION + 1)
 _WHOLE_POWERS = 10 ** np.arange(_MOST_FRACTION + 1, dtype=np.uint64)
-_DOT, _MINUS = ord("."), ord("-")
-_OF_NUMBER = np.zeros(256, dtype=np.bool_)
-_OF_NUMBER[list(b"0123456789+-.eE")] = True
+_DOT, _MINUS, _COMMA = ord("."), ord("-"), ord(",")
+_GOES_ON = np.zeros(256, dtype=np.bool_)  # behind a number that is no plain decimal, or none
+_GOES_ON[list(b"0123456789+-.eE#_dDxX")] = True
 
 
 def _each(byte: int) -> np.uint64:
@@ -34,9 +34,12 @@ _PAIR = np.uint64(0x000000FF_000000FF)
 _ODD, _EVEN = np.uint64(0x000F4240_00000064), np.uint64(0x00002710_00000001)
 
 
-def plain_decimals(text: Bytes, starts: Places) -> tuple[Floats, Flags]:
+def plain_decimals(text: Bytes, starts: Places, *, comma: str = "ends") -> tuple[Floats, Flags]:
     """The decimals of at most 8 digits before the point and 16 behind it that begin at `starts`,
     and which of them are such; the values of the others mean nothing. `text` is padded.
+
+    `comma` says what a comma between digits is: it `ends` a number, or it `belongs` to one, which
+    is then no plain decimal.
 
     >>> text = np.frombuffer(b"1.25 -7 2e3 x" + bytes(64), dtype=np.uint8)
     >>> values, found = plain_decimals(text, np.array([0, 5, 8, 12]))
@@ -53,10 +56,20 @@ def plain_decimals(text: Bytes, starts: Places) -> tuple[Floats, Flags]:
     fraction, places = _fraction(words, ends, pointed)
     ends += places
     found = (length > 0) & (length + places <= _MOST_DIGITS)
-    found &= ~_OF_NUMBER[text[ends]]
+    found &= ~_GOES_ON[text[ends]]
+    if comma == "belongs":
+        found &= ~follows_comma(text, ends)
     places[~found] = 0
     values = (whole * _WHOLE_POWERS[places] + fraction) / _POWERS[places]
     return np.where(negative, -values, values), found
+
+
+def follows_comma(text: Bytes, ends: Places) -> Flags:
+    """Where a comma and a digit stand at `ends`: decimals or thousands that a comma divides."""
+    found: Flags = text[ends] == _COMMA
+    if found.any():
+        found &= (text[ends + 1] - np.uint8(ord("0"))) <= 9
+    return found
 
 
 def _digits(words: Words) -> tuple[Words, Places]:

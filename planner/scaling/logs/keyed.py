@@ -58,18 +58,22 @@ def _read_block(block: bytes, sink: Sink, grammar: Grammar, last_step: float) ->
     newlines = np.flatnonzero(text == _NEWLINE)
     counts = np.bincount(text[:_COUNTED], minlength=256)
     steps = np.full(len(newlines), np.nan)
+    odd = np.zeros(len(newlines), dtype=np.bool_)
     for key in grammar.steps:
-        lines, values, _ = _values(text, newlines, counts, key)
+        lines, values, _, broken = _values(text, newlines, counts, key)
         fresh = np.isnan(steps[lines])
         steps[lines[fresh]] = values[fresh]
+        odd[broken] = True
+    sink.count_unreadable(int((odd & np.isnan(steps)).sum()))
     if grammar.carry_step:
         steps = _carried(steps, last_step)
         last_step = float(steps[-1]) if len(steps) else last_step
     used = np.zeros(len(newlines), dtype=np.bool_)
     for key in grammar.keys:
-        lines, values, unreadable = _values(text, newlines, counts, key)
+        lines, values, absent, broken = _values(text, newlines, counts, key)
         used[lines] = True
-        if key.kind == "metric" and not _WORD[key.literal[-1]]:
+        if key.kind == "metric":
+            unreadable = broken if _WORD[key.literal[-1]] else absent
             sink.count_unreadable(int(np.isfinite(steps[unreadable]).sum()))
         at, values = steps[lines], values * key.scale
         if grammar.carry_step and len(at):
@@ -82,16 +86,17 @@ def _read_block(block: bytes, sink: Sink, grammar: Grammar, last_step: float) ->
 
 def _values(
     text: Bytes, newlines: Places, counts: Places, key: Key
-) -> tuple[Places, Floats, Places]:
-    """The line and the number of each occurrence of a key (the first of a line counts), and the
-    lines where no number stands behind the key."""
+) -> tuple[Places, Floats, Places, Places]:
+    """The line and the number of each occurrence of a key (the first of a line counts), the lines
+    where no number stands behind the key, and those of them where a digit does."""
     if key.line_start:
         places, lines = _line_starts(text, newlines, key)
     else:
         places, lines = _in_lines(text, newlines, counts, key)
     starts = skip_spaces(text, places + len(key.literal))
-    values, found = parse_numbers(text, starts)
-    return lines[found], values[found], lines[~found]
+    values, found = parse_numbers(text, starts, comma="belongs")
+    digit = (text[starts] - np.uint8(ord("0"))) <= 9
+    return lines[found], values[found], lines[~found], lines[~found & digit]
 
 
 def _line_starts(text: Bytes, newlines: Places, key: Key) -> tuple[Places, Places]:

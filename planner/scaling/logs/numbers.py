@@ -12,16 +12,26 @@ from itertools import pairwise
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from planner.scaling.logs.digits import Bytes, Flags, Floats, Places, plain_decimals
+from planner.scaling.logs.digits import (
+    Bytes,
+    Flags,
+    Floats,
+    Places,
+    follows_comma,
+    plain_decimals,
+)
 
 _LONGEST = 40  # characters; a longer run of number characters is not a number
 _LOOKS = (10, 24, _LONGEST + 1)  # characters looked at first, then where they do not suffice
 _PADDING = bytes(_LONGEST + 64 + 1)
-_PATTERN = re.compile(rb"(?P<sign>[-+]?)(?P<whole>\d*)(?:\.(?P<fraction>\d*))?(?<=[\d.])(?<!^\.)")
+_PATTERN = re.compile(rb"(?P<sign>[-+]?)(?=\.?\d)(?P<whole>\d*)(?:\.(?P<fraction>\d*))?")
+_OF_MICROSOFT = re.compile(rb"[-+]?1\.#(?P<inf>INF)?")  # else IND, QNAN, SNAN
 _POWERS = 10.0 ** np.arange(_LONGEST + 1)
 _OTHER_CHARACTER = np.ones(256, dtype=np.bool_)  # than those of a number
 _OTHER_CHARACTER[list(b"0123456789+-.eE")] = False
-_E = ord("e")
+_OTHER_NOTATION = np.zeros(256, dtype=np.bool_)  # 1_000, 1.5D+02, 0x10
+_OTHER_NOTATION[list(b"_dDxX")] = True
+_E, _HASH = ord("e"), ord("#")
 _SPACE, _TAB, _DOT, _MINUS, _PLUS, _ZERO, _NINE = (ord(c) for c in " \t.-+09")
 
 
@@ -42,34 +52,45 @@ def skip_spaces(text: Bytes, starts: Places) -> Places:
     return starts
 
 
-def parse_numbers(text: Bytes, starts: Places) -> tuple[Floats, Flags]:
+def parse_numbers(text: Bytes, starts: Places, *, comma: str = "ends") -> tuple[Floats, Flags]:
     """The number that begins at each of `starts`, and whether there was one. `text` is padded.
 
-    `nan` and `inf` (any case, signed) are numbers here: a log says them on purpose. What is no
-    number gives NaN and False.
+    `nan` and `inf` (any case, signed, also as `1.#INF`) are numbers here: a log says them on
+    purpose. What is no number gives NaN and False; so does one in another notation, which would
+    be read as its first digits: 1_000, 1.5D+02, 0x10, and where a comma `belongs` to numbers
+    instead of ending them 2,61 and 1,990.
 
     >>> text = padded(b"a=1.5 b=-2e-3 c=nan d=x")
     >>> values, found = parse_numbers(text, np.array([2, 8, 16, 22]))
     >>> values.tolist(), found.tolist()
     ([1.5, -0.002, nan, nan], [True, True, True, False])
     """
-    values, found = plain_decimals(text, starts)
+    values, found = plain_decimals(text, starts, comma=comma)
     others = np.flatnonzero(~found)
     if len(others):
-        values[others], found[others] = _any_numbers(text, starts[others])
+        values[others], found[others] = _any_numbers(text, starts[others], comma)
     return values, found
 
 
-def _any_numbers(text: Bytes, starts: Places) -> tuple[Floats, Flags]:
+def _any_numbers(text: Bytes, starts: Places, comma: str) -> tuple[Floats, Flags]:
     """As `parse_numbers`, for numbers in whatever way they are written."""
     ends, marks = _spans(text, starts)
     mantissa_ends, exponents, found = _exponents(text, ends, marks)
     values, decimal = _decimals(text, starts, mantissa_ends)
     values = _scaled(values, exponents)
-    found &= decimal
+    found &= decimal & ~_goes_on(text, ends, comma)
     values[~found] = np.nan
     _named(text, starts, values, found)
     return values, found
+
+
+def _goes_on(text: Bytes, ends: Places, comma: str) -> Flags:
+    """Whether what stands behind the number characters belongs to the number."""
+    after, next_one = text[ends], text[ends + 1]
+    digit = (next_one - np.uint8(_ZERO)) <= 9
+    signed = digit | (next_one == _PLUS) | (next_one == _MINUS)
+    found: Flags = (after == _HASH) | (_OTHER_NOTATION[after] & signed)
+    return found | follows_comma(text, ends) if comma == "belongs" else found
 
 
 def _spans(text: Bytes, starts: Places) -> tuple[Places, Places]:
@@ -189,6 +210,7 @@ def _scaled(values: Floats, exponents: Floats) -> Floats:
 
 def _named(text: Bytes, starts: Places, values: Floats, found: Flags) -> None:
     """`nan` and `inf`, which are rare: one at a time, in place."""
+    _named_by_microsoft(text, starts, values, found)
     first = text[starts]
     second = text[starts + 1]
     letter = np.where((first == _MINUS) | (first == _PLUS), second, first) | 0x20
@@ -197,3 +219,13 @@ def _named(text: Bytes, starts: Places, values: Floats, found: Flags) -> None:
         if word in (b"nan", b"inf"):
             sign = -1.0 if first[i] == _MINUS else 1.0
             values[i], found[i] = sign * float(word), True
+
+
+def _named_by_microsoft(text: Bytes, starts: Places, values: Floats, found: Flags) -> None:
+    """`1.#INF`, `-1.#IND`, `1.#QNAN`, as older C libraries of Windows print them."""
+    marked = (text[starts + 2] == _HASH) | (text[starts + 3] == _HASH)
+    for i in np.flatnonzero(~found & marked):
+        word = _OF_MICROSOFT.match(text[starts[i] : starts[i] + 8].tobytes())
+        if word is not None:
+            sign = -1.0 if text[starts[i]] == _MINUS else 1.0
+            values[i], found[i] = sign * (np.inf if word.group("inf") else np.nan), True

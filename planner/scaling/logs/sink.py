@@ -146,7 +146,10 @@ class Sink:
         if any(track.num_nonfinite for track in self._metrics.values()):
             raise PlannerError("log", self.path, "every value of every metric is NaN or infinite")
         raise PlannerError(
-            "log", self.path, f"read as {format_name}, but no step has a number for any metric"
+            "log",
+            self.path,
+            f"read as {format_name}, but no step has a number for any metric: write numbers with "
+            "digits and one point, as 1990.5 or 1.9e3",
         )
 
     def _refuse_unsorted(self) -> None:

@@ -11,6 +11,7 @@ Floats = NDArray[np.float64]
 
 CAPACITY = 1 << 16  # points kept of one quantity; a longer log is averaged into that many
 
+_LARGEST = 1e100  # of a quantity that is no overflow; the squares of larger ones would be
 _MOST_PARTS = 64  # arrays that are held before they are joined
 
 
@@ -34,7 +35,7 @@ class Track:
 
     def append(self, steps: Floats, values: Floats) -> None:
         """Add a block of points, arrays of equal length, in the order of the log."""
-        finite = np.isfinite(values)
+        finite = np.abs(values) < _LARGEST  # not so of NaN
         self._count_nonfinite(finite)
         steps, values = steps[finite], values[finite]
         if len(steps) == 0:
