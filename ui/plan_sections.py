@@ -149,8 +149,9 @@ def _run(plan: Plan, words: Words) -> None:
 
 def _chosen(plan: Plan, words: Words) -> None:
     compared = plan.chosen.get("compared", 1)
+    word = "chosen_takeaway" if plan.fits else "chosen_nearest"
     takeaway = (
-        words("plan.chosen_takeaway", count=show_whole(compared))
+        words(f"plan.{word}", count=show_whole(compared))
         if compared > 1
         else words("plan.chosen_one")
     )

@@ -44,8 +44,6 @@ def row_name(row: Mapping[str, Any], words: Words) -> str:
     ]
     if row["recompute"] != "none":
         parts.append(f"{words('axis.recompute')} {row['recompute']}")
-    telling = [name for name in ("loss", "compile") if row[name] not in ("eager", "none")]
-    parts += [f"{words(f'axis.{name}')} {row[name]}" for name in telling]
     if row["price_mode"] != "on-demand":
         parts.append(row["price_mode"])
     if row.get("power_limit"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from planner.quantities import show_count, show_duration, show_percent, show_usd
 from planner.scaling.stopping import StopReport
 from planner.scaling.stopping.gains import Gain
@@ -68,7 +70,7 @@ def curve(report: StopReport, words: Words) -> Table:
     chosen = range(len(steps) - 1, -1, -apart)
     rows = [
         Row(
-            cells=(step_text(report, steps[i]), f"{values[i]:.4g}", f"{levels[i]:.4g}", "–"),
+            cells=(step_text(report, steps[i]), level_text(values[i]), level_text(levels[i]), "–"),
             values=(float(steps[i]), float(values[i]), float(levels[i]), None, None),
         )
         for i in sorted(chosen)
@@ -79,8 +81,8 @@ def curve(report: StopReport, words: Words) -> Table:
         cells = (
             f"{step_text(report, forecast.steps[-1])} · {words('stop.ahead')}",
             "–",
-            f"{forecast.final_loss:.4g}",
-            f"{low:.4g}–{high:.4g}",
+            level_text(forecast.final_loss),
+            f"{level_text(low)}–{level_text(high)}",
         )
         values_ahead = (float(forecast.steps[-1]), None, forecast.final_loss, low, high)
         rows.append(Row(cells=cells, values=values_ahead, strong=True))
@@ -121,12 +123,13 @@ def ahead(report: StopReport, words: Words) -> Table:
     stop = report.stop_at
     if stop.step is not None:
         after = "" if stop.seconds is None else f" · {words.number(show_duration(stop.seconds))}"
-        level = "" if stop.loss is None else f" · {report.metric.name} {stop.loss:.4g}"
-        shown = f"{step_text(report, stop.step)}{after}{level}"
+        level = "" if stop.loss is None else f" · {report.metric.name} {level_text(stop.loss)}"
+        shown = f"{_at(report, (stop.step,), words)}{after}{level}"
         rows.append((words(stop_word(report)), shown, stop.step))
     if report.next_validation:
         steps = [step_text(report, step) for step in report.next_validation]
-        rows.append((words("stop.next_validation"), ", ".join(steps), " ".join(steps)))
+        shown = _at(report, report.next_validation, words)
+        rows.append((words("stop.next_validation"), shown, " ".join(steps)))
     if report.validation_usd is not None:
         cost = show_usd(report.validation_usd)
         rows.append((words("stop.validation_cost"), cost, report.validation_usd))
@@ -141,6 +144,21 @@ def ahead(report: StopReport, words: Words) -> Table:
         names=("what", "answer"),
         rows=tuple(Row(cells=(what, shown), values=(what, value)) for what, shown, value in rows),
     )
+
+
+def _at(report: StopReport, steps: Sequence[float], words: Words) -> str:
+    """Steps or epochs, with the word for them before."""
+    told = ", ".join(step_text(report, step) for step in steps)
+    return words("stop.at_step", axis=words(_step(report)), step=told)
+
+
+def level_text(value: float) -> str:
+    """A value of the metric to four digits, zeros kept so that a column lines up.
+
+    >>> level_text(2.22), level_text(1234.4)
+    ('2.220', '1234')
+    """
+    return f"{value:#.4g}".rstrip(".")
 
 
 def _step(report: StopReport) -> str:
