@@ -127,7 +127,8 @@ def _in_time_unit(whole: float) -> Callable[[float], str]:
 def _memory(plan: Plan) -> Iterator[str]:
     memory = plan.memory
     full = f"{show_bytes(memory.peak_bytes)} of {show_bytes(memory.capacity_bytes)}"
-    yield paint(f"Memory {full} on the fullest device", "bold")
+    of_peak = "" if memory.peak_bytes <= memory.capacity_bytes else "; shares of what it needs"
+    yield paint(f"Memory {full} on the fullest device{of_peak}", "bold")
     whole = max(memory.capacity_bytes, memory.peak_bytes)
     yield from bars(memory.parts, in_one_unit(1024.0**3, "GiB"), whole=whole)
     extra = [f"checkpoint {show_bytes(memory.checkpoint_bytes)} on disk"]

@@ -18,7 +18,7 @@ from planner.quantities import (
 
 DEGREES = ("tp", "pp", "cp", "ep", "dp")
 LISTED = 6  # rows of a list of candidates
-TELLING = ("attention", "loss", "compile")  # columns only where rows differ in them
+TELLING = ("machine", "price", "attention", "loss", "compile")  # shown where rows differ in them
 
 
 def show(answer: dict[str, Any]) -> None:
@@ -217,28 +217,34 @@ def _amount(limit: str, value: float) -> str:
 def _candidates(title: str, rows: list[dict[str, Any]]) -> None:
     if not rows:
         return
-    listed = rows[:LISTED]
-    telling = [name for name in TELLING if len({row[name] for row in listed}) > 1]
-    cells = [
-        [
-            f"{row['count']:,} x {row['sku']}",
-            row["price_mode"],
-            row["precision"],
-            _layout(row),
-            row["recompute"],
-            *(row[name] for name in telling),
-            f"{row['micro_batch']} x {row['accumulation']}",
-            show_duration(row["seconds"]) if row["fits"] else None,
-            None if row["usd"] is None or not row["fits"] else show_usd(row["usd"]),
-            show_percent(row["memory_share"]),
-        ]
-        for row in listed
-    ]
+    listed = [_cells(row) for row in rows[:LISTED]]
+    columns = [name for name in listed[0] if name not in TELLING or _differ(listed, name)]
     print()
-    columns = ("machine", "price", "precision", "layout", "recompute", *telling)
-    print_table(paint(title, "bold"), (*columns, "batch", "run", "cost", "memory"), cells)
+    print_table(paint(title, "bold"), columns, [[row[name] for name in columns] for row in listed])
     if len(rows) > LISTED:
         print(f"{len(rows) - LISTED} more with --json")
+
+
+def _cells(row: dict[str, Any]) -> dict[str, str | None]:
+    """What a list shows of a candidate, by the name of its column."""
+    return {
+        "machine": f"{row['count']:,} x {row['sku']}",
+        "price": row["price_mode"],
+        "precision": row["precision"],
+        "layout": _layout(row),
+        "recompute": row["recompute"],
+        "attention": row["attention"],
+        "loss": row["loss"],
+        "compile": row["compile"],
+        "batch": f"{row['micro_batch']} x {row['accumulation']}",
+        "run": show_duration(row["seconds"]) if row["fits"] else None,
+        "cost": None if row["usd"] is None or not row["fits"] else show_usd(row["usd"]),
+        "memory": show_percent(row["memory_share"]),
+    }
+
+
+def _differ(rows: list[dict[str, str | None]], column: str) -> bool:
+    return len({row[column] for row in rows}) > 1
 
 
 def _layout(row: dict[str, Any]) -> str:
