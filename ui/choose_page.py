@@ -16,7 +16,7 @@ from ui import choose_controls, choose_owning, choose_view, jump
 from ui import choose_tables as tables
 from ui.charts.choose import choose_figure, near
 from ui.choose_view import Question, job_of, jobs
-from ui.headline import Card, card_html
+from ui.headline import Card, card_html, priced
 from ui.jobs import Job
 from ui.phrases import said
 from ui.scenario import Scenario
@@ -128,7 +128,7 @@ def cards(row: Mapping[str, Any], words: Words, *, limited: bool) -> tuple[Card,
     run, cost, energy = row["run"], row["cost"], row["energy"]
     limits = words("choose.within" if row["within_limits"] else "choose.breaks")
     price = cost["per_device_hour"]
-    hourly = price and words("plan.price", hour=show_usd(price), date=cost["price_date"])
+    hourly = price and priced(price, cost["price_date"], cost["price_note"], words)
     return (
         Card(
             name="choose_best",

@@ -68,13 +68,24 @@ def _cost(plan: Plan, words: Words) -> Card:
     if cost.usd is None:
         return _unknown("cost", words("plan.cost"), cost.reason, words)
     value, interval = _split(words.show(show_usd, cost.usd, cost.low, cost.high))
-    price = words("plan.price", hour=show_usd(cost.per_device_hour), date=cost.price_date)
+    price = priced(cost.per_device_hour, cost.price_date, cost.price_note, words)
     notes = [price, _short(cost.provider or "")]
     if cost.within_budget is not None:
         notes.append(words("plan.budget_kept" if cost.within_budget else "plan.budget_passed"))
     return Card(
         name="cost", label=words("plan.cost"), value=value, interval=interval, notes=tuple(notes)
     )
+
+
+def priced(hourly: float | None, date: str | None, note: str | None, words: Words) -> str:
+    """A price with its date; of a catalogue that is not dated, the latest that it can be.
+
+    >>> priced(2.95, "2026-08", "or earlier: undated", Words(language="en"))
+    '$2.95 a device-hour, price of 2026-08 or earlier'
+    """
+    undated = "or earlier" in (note or "")
+    word = "plan.price_by" if undated else "plan.price"
+    return words(word, hour=show_usd(hourly), date=date)
 
 
 def _short(provider: str) -> str:

@@ -60,7 +60,7 @@ def isoflop_figure(view: View, words: Words, show: Callable[[float], str]) -> Fi
         y=[curve.loss for curve in curves],
         mode="lines+markers+text",
         text=[show(curve.amount) for curve in curves],
-        textposition="bottom center",
+        textposition="top right",  # between its curve and the cheaper one
         line={"color": AXIS, "width": 1.4, "dash": "dot"},
         marker={"color": GOOD, "size": 8},
         customdata=[[show(curve.amount), show_count(curve.params)] for curve in curves],
