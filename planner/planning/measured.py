@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from planner.profile_device.step import ProfiledStep
     from planner.profile_device.transfer import Transfer
 
+MOST_LEFT_OUT = 0.2  # median error of left-out products beyond which a profile is doubtful
 _FORWARD = ("matmul", "attention", "elementwise")  # parts of which recomputation repeats a share
 
 
@@ -172,6 +173,18 @@ def _scaled(transfer: Transfer, created: str) -> str:
         "launches as measured; profiles carried over were off by a factor of "
         f"{math.exp(transfer.sigma):.2f} (one standard deviation)"
     )
+
+
+def warnings_of(each: Scenario, made: MeasuredStep) -> Iterator[str]:
+    """A profile whose curves miss its own measurements, as one of a busy machine does."""
+    number_format = MATMUL[each.run.training.precision]
+    row = made.device.left_out(number_format)
+    if row is not None and row["median"] > MOST_LEFT_OUT:
+        yield (
+            f"the profile misses {number_format} products left out of its fit by "
+            f"{100 * row['median']:.0f} % (median): it was probably taken on a busy machine; "
+            "measure again when nothing else runs (forerun profile)"
+        )
 
 
 def _errors(each: Scenario, device: ProfiledDevice) -> Iterator[str]:

@@ -28,9 +28,18 @@ def warnings_of(bones: Outline, throughput: Throughput) -> list[str]:
         *_lengths(each, configuration),
         *_running(bones),
         *unchecked(bones),
+        *_profile(bones),
         *_rates(throughput),
     ]
     return list(dict.fromkeys(found))
+
+
+def _profile(bones: Outline) -> list[str]:
+    if bones.measured is None:
+        return []
+    from planner.planning import measured
+
+    return list(measured.warnings_of(bones.scenario, bones.measured))
 
 
 def _formats(each: Scenario, configuration: Configuration) -> list[str]:

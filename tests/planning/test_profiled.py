@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import random
 from pathlib import Path
 from typing import Any
 
@@ -417,3 +418,14 @@ def test_a_compiler_leaves_less_between_the_products_of_a_module(unlisted: Path)
     plain, compiled = (of_resnet(unlisted, training__compile=word) for word in ("none", "full"))
     assert compiled.step.parts["elementwise"] < plain.step.parts["elementwise"]
     assert compiled.step.parts["matmul"] == pytest.approx(plain.step.parts["matmul"])
+
+
+def test_a_profile_of_a_busy_machine_is_warned_of(tmp_path: Path, unlisted: Path) -> None:
+    shaken, draw = profile()["results"], random.Random(1)
+    for each in shaken:
+        if each["kernel"] == "gemm":
+            each["median_s"] *= draw.uniform(1, 6)
+    (tmp_path / "busy").mkdir()
+    busy = written(tmp_path / "busy", shaken)
+    assert any("measure again" in text for text in planned(busy).warnings)
+    assert not any("measure again" in text for text in planned(unlisted).warnings)
