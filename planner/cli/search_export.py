@@ -115,6 +115,8 @@ def to_json(made: Export | None) -> dict[str, Any] | None:
 def _check_path(path: Path, force: bool) -> None:
     if path.is_dir():
         raise PlannerError("--out", str(path), "is a folder: name a file in it")
+    if path.is_fifo():  # writing would wait for a reader without end
+        raise PlannerError("--out", str(path), "is a named pipe: name a file")
     if path.exists() and not force:
         raise PlannerError("--out", str(path), "exists: add --force to overwrite it")
     if not path.parent.is_dir():

@@ -44,6 +44,16 @@ def test_a_fixed_model_that_takes_the_whole_budget_leaves_nothing(forerun: Forer
     assert (fixed["fixed"]["left_seconds"], fixed["fixed"]["left_usd"]) == (0.0, 0.0)
 
 
+def test_what_is_served_is_no_larger_than_what_fits(forerun: Forerun) -> None:
+    words = ("--usd", "124M", "--inference-tokens", 100, "--json")
+    found = forerun("scaling", "optimum", RUN, *words).json
+    assert found["limit"].startswith("the largest size that fits")
+    serving = found["serving"]
+    assert serving["params"] == pytest.approx(found["params"])
+    assert (serving["left_seconds"], serving["left_usd"]) == (0.0, 0.0)
+    assert serving["saving_of_flops_share"] == 0.0
+
+
 def test_frontier_draws_loss_against_money(forerun: Forerun) -> None:
     words = ("scaling", "frontier", RUN, "--usd-range", "5k", "500k", "--points", 4)
     curve = forerun(*words, "--json").json["curve"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 import yaml
 
 from planner.cli.main import main
+from planner.cli.search_export import _check_path
+from planner.errors import PlannerError
 from planner.trainers import TARGETS
 
 RUN = {
@@ -146,3 +149,11 @@ def test_a_slip_is_refused_in_one_line_before_the_search(
     refusals = [line for line in printed.err.splitlines() if not line.startswith("note: ")]
     assert len(refusals) == 1
     assert says in refusals[0]
+
+
+def test_a_named_pipe_is_not_written_to(tmp_path: Path) -> None:
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("needs named pipes")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(PlannerError, match="named pipe"):
+        _check_path(tmp_path / "pipe", force=True)

@@ -117,7 +117,7 @@ def serving_part(table: Paces, best: Best, wishes: Wishes) -> dict[str, Any] | N
     plain = _life(best.params, best.tokens, demand)
     return _cheapest(table, best, found) | {
         "inference_tokens": demand,
-        "saving_of_flops_share": 1 - whole / plain,
+        "saving_of_flops_share": _left(plain, whole) / plain,
     }
 
 
@@ -127,6 +127,7 @@ def _life(params: float, tokens: float, demand: float) -> float:
 
 
 def _cheapest(table: Paces, best: Best, found: Cheapest) -> dict[str, Any]:
+    left = _left(best.seconds, found.seconds)
     return {
         "params": found.params,
         "tokens": found.tokens,
@@ -134,8 +135,8 @@ def _cheapest(table: Paces, best: Best, found: Cheapest) -> dict[str, Any]:
         "loss": found.loss,
         "seconds": found.seconds,
         "usd": found.usd,
-        "left_seconds": best.seconds - found.seconds,  # negative: missing
-        "left_usd": table.usd_of(best.seconds - found.seconds),
+        "left_seconds": left,  # negative: missing
+        "left_usd": table.usd_of(left),
     }
 
 

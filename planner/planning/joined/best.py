@@ -131,17 +131,21 @@ def cheapest_for(table: Paces, loss: float) -> Cheapest:
 
 def served(table: Paces, best: Best, inference_tokens: float) -> Cheapest:
     """The model of the same quality that costs least to train and to serve `inference_tokens`,
-    by FLOP (arXiv:2401.00448); its training is timed at the speed its size reaches here."""
+    by FLOP (arXiv:2401.00448); its training is timed at the speed its size reaches here. Where
+    the cheapest would be larger than what fits, the largest that fits costs least."""
     found = served_optimum(
         loss=best.loss,
         inference_tokens=inference_tokens,
         law=table.law,
         conditions=table.conditions,
     )
-    smallest, _ = _ends(table)
+    smallest, largest = _ends(table)
     if found.params < smallest:
         remedy = f"asks for {found.params:.3g} parameters; the smallest planned has {smallest:.3g}"
         raise PlannerError("inference_tokens", inference_tokens, remedy)
+    if found.params > largest:
+        tokens = tokens_for_loss(table.law, np.array(largest), best.loss, **table.conditions)
+        return _spent_exactly(table, largest, float(tokens))
     return _spent_exactly(table, found.params, found.tokens)
 
 
