@@ -68,8 +68,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--figure", metavar="FILE", help="the study's figure, as SVG")
 
 
+_OF_MEASURING = ("limit", "threads", "out", "resume", "overwrite", "study", "figure", "full")
+
+
+def _refuse_idle(args: argparse.Namespace) -> None:
+    """What measures nothing takes no option of measuring."""
+    asked = "describe" if args.describe else "show" if args.show is not None else None
+    others = ("show",) if asked == "describe" else ("device",)
+    for name in (*others, *_OF_MEASURING) if asked else ():
+        value = getattr(args, name)
+        if value not in (None, False):
+            raise ProfileError(f"--{name}", value, f"--{asked} measures nothing: leave it out")
+
+
 def answer(args: argparse.Namespace) -> Answer:
     """Do what the options say."""
+    _refuse_idle(args)
     if args.show is not None:
         return _shown(read_profile(args.show))
     if args.describe:

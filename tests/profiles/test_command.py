@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 import torch
 
+from profiles import command
+from profiles.errors import ProfileError
 from profiles.file import read_profile, write_profile
 from tests.conftest import PROJECT
 from tests.profiles.test_profile_file import profile
@@ -179,3 +182,20 @@ def test_a_transformer_is_measured_with_its_exact_parameters(forerun: Callable[.
         with torch.device("meta"):
             built = make_model(dimensions_of(model, 128))
         assert sum(each.numel() for each in built.parameters()) == model.params_total
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--describe", "--out", "x.json"),
+        ("--describe", "--limit", "nan"),
+        ("--describe", "--show", "x.json"),
+        ("--show", "x.json", "--device", "cpu"),
+        ("--show", "x.json", "--full"),
+    ],
+)
+def test_what_measures_nothing_takes_no_option_of_measuring(words: tuple[str, ...]) -> None:
+    parser = argparse.ArgumentParser()
+    command.configure(parser)
+    with pytest.raises(ProfileError, match="measures nothing"):
+        command.answer(parser.parse_args(words))
