@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 States = optuna.trial.TrialState
 
-EXPLORE = 6  # every so many trials, one is left to TPE
+EXPLORE = 12  # every so many trials, one is left to TPE
 PAIRS = 60  # pairs of changes that are tried before a trial is left to TPE
 ELITE, ELITE_SHARE = 6, 0.4  # how often a neighbour of the best of another layout is taken
 LAYOUT = ("count", "tp", "pp", "ep", "cp")  # trials that agree in these are of one layout
