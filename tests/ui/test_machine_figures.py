@@ -117,7 +117,7 @@ def test_slow_formats_throttling_and_other_processes_are_said_in_words() -> None
     assert "BF16 products of 512³ run at 200 GFLOP/s, 2 times faster than FP32" in said
     assert "TF32 was not measured: not supported" in said
     doubts = machine_findings.doubts(MEASURED, WORDS)
-    assert doubts[0].startswith("2 of 10 kernels are flagged “throttled”")
+    assert doubts[0].startswith("2 of 9 kernels are flagged “throttled”")
     assert "Another process used the device" in doubts[1]
 
 
