@@ -140,7 +140,7 @@ def test_a_killed_worker_loses_and_doubles_nothing(
     for each in lost:
         assert again.count(each.number) == 1
         (retried,) = [other for other in done if other.system_attrs.get("failed_trial") is not None]
-        assert retried.params == each.params
+        assert each.params.items() <= retried.params.items()  # none if killed before it drew any
     assert not [e for e in study.get_trials(deepcopy=False) if not e.state.is_finished()]
 
 
