@@ -15,7 +15,7 @@ from planner.planning.outline import outline
 from planner.planning.scenario import scenario
 from planner.run import Run
 from planner.search.restrictions import restrictions
-from planner.search.space import space
+from planner.search.space import Space, space
 from planner.search.trials import point_of
 
 RUNS = {
@@ -43,7 +43,9 @@ def main() -> None:
         print(f"{model:<14} {each_model:>10,} {shown}", flush=True)
 
 
-def _difference(found, number: int, index: int) -> np.ndarray:  # type: ignore[no-untyped-def]
+def _difference(
+    found: Space, number: int, index: int
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Relative differences of time, memory, cost and energy."""
     group = found.groups[number]
     point = point_of(found, (number, index), constants())

@@ -13,7 +13,8 @@ from ui import choose_controls
 from ui import choose_tables as tables
 from ui.choose_tables import Bought
 from ui.options import accelerator_name
-from ui.table import to_csv, to_html
+from ui.show import csv_button
+from ui.table import to_html
 from ui.text import Words
 
 MOST = 12  # accelerators compared, the best of the ranking first
@@ -35,16 +36,7 @@ def draw(rows: Sequence[Mapping[str, Any]], words: Words) -> None:
         table = tables.owned(found, words)
         st.html(to_html(table, caption=title))
         st.caption(words("choose.owning_without"))
-        st.download_button(
-            words("plan.csv_of"),
-            to_csv(table),
-            file_name="forerun-owning.csv",
-            mime="text/csv",
-            key="csv_owning",
-            icon=":material/download:",
-            type="tertiary",
-            on_click="ignore",
-        )
+        csv_button("owning", words, table)
 
 
 def takeaway(first: Bought, words: Words) -> str:

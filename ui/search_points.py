@@ -15,8 +15,8 @@ from ui import jump
 from ui import search_tables as tables
 from ui.charts.pareto import pareto_figure, status_of
 from ui.search_job import Found, Question
-from ui.show import chart
-from ui.table import to_csv, to_html
+from ui.show import chart, csv_button
+from ui.table import to_html
 from ui.text import Words
 
 MOST_ROWS = 40  # shown; the download has all
@@ -58,16 +58,7 @@ def draw(found: Found, question: Question, words: Words) -> None:
         st.html(to_html(replace(table, rows=table.rows[:MOST_ROWS]), caption=title))
         if len(table.rows) > MOST_ROWS:
             st.caption(words("search.more_rows", count=show_whole(len(table.rows) - MOST_ROWS)))
-        st.download_button(
-            words("plan.csv_of"),
-            to_csv(table),
-            file_name="forerun-search.csv",
-            mime="text/csv",
-            key="csv_points",
-            icon=":material/download:",
-            type="tertiary",
-            on_click="ignore",
-        )
+        csv_button("points", words, table)
 
 
 def _clicked() -> None:

@@ -65,6 +65,11 @@ def chart(
 
 def _table(name: str, words: Words, table: Table, title: str) -> None:
     st.html(to_html(table, caption=title))
+    csv_button(name, words, table)
+
+
+def csv_button(name: str, words: Words, table: Table) -> None:
+    """The table's values, full precision, as `forerun-NAME.csv`; nothing reruns."""
     st.download_button(
         words("plan.csv_of"),
         to_csv(table),
