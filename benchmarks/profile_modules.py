@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from benchmarks.profile_steps import WARM_STEPS, pace
+from benchmarks.profile_steps import WARM_STEPS, in_fresh_process, pace
 from planner import Run, plan
 from profiles.device import Device, open_device
 from profiles.modules import make_module, module_step
@@ -48,12 +48,13 @@ class Case:
 
 CASES = [
     Case(file=file, input_shape=shape, micro_batch=size, precision=word)
-    for word in ("fp32", "bf16")
-    for file, shape, size in (
-        ("planner/tracing/resnet.py:resnet50", (3, 224, 224), 2),
-        ("examples/modules.py:unet", (3, 128, 128), 2),
-        ("examples/modules.py:mlp", (784,), 64),
+    for file, shape, sizes in (
+        ("planner/tracing/resnet.py:resnet50", (3, 224, 224), (1, 4)),
+        ("examples/modules.py:unet", (3, 128, 128), (1, 4)),
+        ("examples/modules.py:mlp", (784,), (64, 256)),
     )
+    for size in sizes
+    for word in ("fp32", "bf16")
 ]
 
 
@@ -87,11 +88,11 @@ def main() -> None:
     device.torch.set_num_threads(arguments.threads)
     device.clock = arguments.clock
     errors = []
-    print("module    format  pace  measured   planned    error 80 %     peak MiB")
+    print("module   batch format  pace  measured   planned    error 80 %     peak MiB")
     for case in CASES:
         found = plan(case.run(arguments.profile))
         before = pace(arguments.profile, device, found)
-        real = measured(case, device, arguments.seconds)
+        real = in_fresh_process(measured, case, device, arguments.seconds)
         now = math.sqrt(before * pace(arguments.profile, device, found))
         seconds = real.step_s / now + found.step.parts["overhead"]
         errors.append(abs(found.step.seconds / seconds - 1))
@@ -99,7 +100,7 @@ def main() -> None:
         parts = found.memory.parts
         tensors = (found.memory.peak_bytes - parts["reserve"] - parts["context"]) / 2**20
         print(
-            f"{case.file.rpartition(':')[2]:8} {case.precision:>7} {now:5.2f} "
+            f"{case.file.rpartition(':')[2]:8} {case.micro_batch:5} {case.precision:>6} {now:5.2f} "
             f"{1e3 * seconds:6.0f} ms {1e3 * found.step.seconds:6.0f} ms "
             f"{100 * (found.step.seconds / seconds - 1):+6.1f} % "
             f"{inside:>7}  {real.peak_bytes / 2**20:.0f} measured, {tensors:.0f} planned",

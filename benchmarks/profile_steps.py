@@ -6,6 +6,8 @@ Before and after each model a few of the profile's own kernels are timed again, 
 apart: the machine's pace against the time of the profile, by which the measured step is divided,
 since other work on the machine slows both. `--write` keeps the deviation of steps from their
 plans, which the intervals of profiled plans rest on. Use the profile's own threads and clock.
+Each model trains in a process of its own, as a user's does: what its allocator keeps depends on
+what came before.
 """
 
 from __future__ import annotations
@@ -14,6 +16,9 @@ import argparse
 import gc
 import json
 import math
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import product
@@ -166,7 +171,7 @@ def compared(case: Case, profile: str, device: Device, seconds: float) -> Compar
     bones = outline(scenario(case.run(profile), model=model))
     assert bones.measured is not None
     before = pace(profile, device, found)
-    real = measured(case, device, seconds)
+    real = in_fresh_process(measured, case, device, seconds)
     after = pace(profile, device, found)
     share = bones.measured.curves / bones.measured.total
     error = curve_sigma(bones.scenario, bones.measured.device)
@@ -177,6 +182,32 @@ def compared(case: Case, profile: str, device: Device, seconds: float) -> Compar
         pace=math.sqrt(before * after),
         curves=share * (error or 0.0),
     )
+
+
+def in_fresh_process(
+    measure: Callable[[Any, Device, float], StepMeasurement],
+    case: Any,
+    device: Device,
+    seconds: float,
+) -> StepMeasurement:
+    """`measure(case, device, seconds)` in a new process, with the same threads and clock."""
+    begun = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max_workers=1, mp_context=begun) as pool:
+        threads = device.torch.get_num_threads()
+        return pool.submit(_measured_there, measure, case, device.clock, threads, seconds).result()
+
+
+def _measured_there(
+    measure: Callable[[Any, Device, float], StepMeasurement],
+    case: Any,
+    clock: str,
+    threads: int,
+    seconds: float,
+) -> StepMeasurement:
+    device = open_device("cpu")
+    device.torch.set_num_threads(threads)
+    device.clock = clock
+    return measure(case, device, seconds)
 
 
 def measured(case: Case, device: Device, seconds: float) -> StepMeasurement:
@@ -203,7 +234,7 @@ def pace(profile: str, device: Device, found: Plan) -> float:
     for kernel in kernels(device, "quick"):
         kind = _kind(kernel, str(found.chosen["precision"]))
         then = known.get((kernel.name, kernel.format, _sizes(kernel.shape)))
-        if kind and then:
+        if kind and then and kernel.mode == "steady":
             limits = Limits(seconds=0.2, warmup_most_seconds=0.1)
             now = time_kernel(kernel.make(device).call, device, limits=limits).median_s
             ratios[kind].append(now / then)
@@ -224,7 +255,11 @@ def _kind(kernel: Kernel, number_format: str) -> str | None:
 def _profiled_seconds(profile: str) -> dict[Any, float]:
     with open(profile, encoding="utf-8") as file:
         rows = json.load(file)["results"]
-    return {(row["kernel"], row["format"], _sizes(row["shape"])): row["median_s"] for row in rows}
+    return {
+        (row["kernel"], row["format"], _sizes(row["shape"])): row["median_s"]
+        for row in rows
+        if row["mode"] == "steady"
+    }
 
 
 def _sizes(shape: Any) -> tuple[tuple[str, Any], ...]:

@@ -45,6 +45,7 @@ def _memory(device: Device, sizes: Sizes) -> Iterator[Kernel]:
     if device.kind == "cuda":
         for size, direction, pinned in product(sizes.transfers, ("h2d", "d2h"), (True, False)):
             yield transfer(size, direction, pinned=pinned)
+    if device.kind != "mps":
         yield allocate(sizes.copies[-1])
 
 
@@ -61,6 +62,7 @@ def _products(sizes: Sizes) -> Iterator[Kernel]:
         yield from (gemm(*shape, number_format) for shape in ordered)
         for shape, way in product(sizes.backward_products, ("input", "weight")):
             yield gemm(*shape, number_format, way)
+        yield from (gemm(*shape, number_format, cold=True) for shape in sizes.cold_products)
         yield from (bmm(*shape, number_format) for shape in sizes.batched)
 
 

@@ -24,6 +24,7 @@ class Sizes:
     aligned: int
     products: tuple[tuple[int, int, int], ...]  # m tokens, n outputs, k inputs
     backward_products: tuple[tuple[int, int, int], ...]
+    cold_products: tuple[tuple[int, int, int], ...]  # also measured steady, smaller than caches
     batched: tuple[tuple[int, int, int, int], ...]  # batch, m, n, k
     heads: tuple[int, int]  # heads, width of one
     lengths: tuple[int, ...]  # of attention
@@ -88,6 +89,7 @@ _HOST = Sizes(
         (2048, 768, 768),
     ),
     backward_products=((256, 256, 512), (512, 768, 768), (768, 768, 512), (1024, 256, 1024)),
+    cold_products=((256, 256, 256), (256, 768, 256), (128, 1024, 256), (256, 512, 512)),
     batched=((32, 64, 64, 64), (8, 256, 256, 64)),
     heads=(8, 64),
     lengths=(128, 256, 512, 1024),
@@ -95,7 +97,7 @@ _HOST = Sizes(
     planes=((512, 512), (2048, 1024)),
     logits=((256, 8192),),
     embeddings=((1024, 8192, 512),),
-    parameters=((8, 262_144), (16, 1_048_576)),
+    parameters=((8, 262_144), (16, 1_048_576), (4, 4_194_304)),
     variants=("loop", "fused"),
     convolutions=((4, 32, 28, 32, 3), (4, 64, 28, 128, 1), (2, 64, 56, 64, 3)),
     compiled=False,
@@ -153,6 +155,7 @@ _ACCELERATOR = replace(
         (16_384, 2048, 2048),
     ),
     backward_products=((1024, 1024, 4096), (4096, 4096, 4096), (4096, 14_336, 4096)),
+    cold_products=((512, 768, 768), (1024, 3072, 768), (2048, 1024, 1024)),
     batched=((64, 512, 512, 64), (128, 1024, 1024, 128)),
     heads=(32, 128),
     lengths=(512, 1024, 2048, 4096, 8192),

@@ -16,6 +16,7 @@ NOISY = 0.10  # IQR over median from which a result is warned about
 UNRELIABLE = 0.25  # ... and from which it is marked
 DRIFT = 0.05  # change between the first and the last third of the samples
 STABLE = 0.05  # two warm-up windows this close are stable
+COLD_MOST = 40  # samples of a cold kernel: flushing before each takes longer than the kernel
 LAUNCH_SHARE = 0.9  # host time over device time from which the host sets the pace
 
 
@@ -148,7 +149,8 @@ def _warm_up(call: Call, clock: Clock, limits: Limits, first: float) -> _Warm:
 def _sampled(call: Call, clock: Clock, limits: Limits, calls: int, mode: Mode) -> list[Region]:
     regions: list[Region] = []
     spent = 0.0
-    while len(regions) < limits.samples_most:
+    most = min(limits.samples_most, COLD_MOST) if mode == "cold" else limits.samples_most
+    while len(regions) < most:
         if mode == "cold":
             clock.flush()
         region = clock.region(call, calls)

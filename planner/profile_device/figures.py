@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from planner.errors import PlannerError
+from planner.profile_device.caches import cold_seconds, cold_seconds_per_byte
 from planner.profile_device.products import ProductCurve, fit_products, shapes_of
 from planner.profile_device.reader import FIELD, Measured, Recorded, read_recorded
 from planner.profile_device.traffic import (
@@ -16,6 +19,8 @@ from planner.profile_device.traffic import (
     attention_of,
     traffic_of,
 )
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 ELEMENT_BYTES = {"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1, "int8": 1}
 
@@ -54,6 +59,22 @@ class Figures:
         found = self.traffic("h2d", "fp32", memory="pinned")
         return None if found is None else found.sustained
 
+    def cold(self, number_format: str, weights: Array | float, moved: Array | float) -> Array:
+        """Seconds that products take beyond their steady times since their weights, of `weights`
+        elements, are outside the caches; all that they move is `moved` elements."""
+        size, cache = ELEMENT_BYTES[number_format], self.recorded.cache_bytes or 0.0
+        per_byte = cold_seconds_per_byte(self.recorded.results, number_format)
+        return cold_seconds(weights * size, moved * size, cache, per_byte)
+
+    @property
+    def mapping(self) -> float:
+        """Seconds for a byte of memory that the system maps anew; 0 where an allocator caches it
+        or nothing timed it."""
+        if self.recorded.kind != "cpu":
+            return 0.0
+        rows = [each for each in self.recorded.results if each.kernel == "allocate" and each.bytes]
+        return rows[-1].seconds / rows[-1].bytes if rows else 0.0
+
     def traffic(self, kernel: str, number_format: str, **shape: int | str) -> TrafficCurve | None:
         """A memory-bound kernel by size; None where it was not measured."""
         return traffic_of(self.recorded.results, kernel, number_format, **shape)
@@ -88,6 +109,7 @@ def figures_of(device: Mapping[str, Any], results: Sequence[Any]) -> Figures:
             created="",
             complete=True,
             results=tuple(found),
+            cache_bytes=device.get("cache_bytes"),
         )
     )
 

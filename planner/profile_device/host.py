@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from planner.engine.constants import Constants, constants
 from planner.profile_device.figures import Figures
+from planner.profile_device.traffic import update_of
 
 _ADAMW_PASSES = 7  # parameter, gradient, moments read; all but the gradient written
 _VARIANTS: dict[str, tuple[str, ...]] = {  # kernels that stand for an optimizer, best first
@@ -13,6 +15,14 @@ _VARIANTS: dict[str, tuple[str, ...]] = {  # kernels that stand for an optimizer
     "adamw-foreach": ("foreach", "loop"),
     "adamw-fused": ("fused",),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Tensors:
+    """Parameters of one size."""
+
+    number: float
+    elements: float  # of each
 
 
 def host_constants(figures: Figures) -> Constants | None:
@@ -39,14 +49,27 @@ def exposed_seconds(figures: Figures, device: float, host: float) -> float:
     return float(longest * (1 + (min(device, host) / longest) ** power) ** (1 / power) - device)
 
 
-def update_seconds(figures: Figures, optimizer: str, params: float, width: float) -> float | None:
-    """Seconds to update `params` parameters of `width` bytes; None where the profile did not time
-    the optimizer."""
+def update_seconds(
+    figures: Figures, optimizer: str, updated: Sequence[Tensors], width: float
+) -> float | None:
+    """Seconds to update parameters of `width` bytes; None where the profile did not time the
+    optimizer.
+
+    A loop over tensors goes at the rate of their size, since its temporaries are as large as they;
+    one kernel over all of them at the rate of their sum.
+    """
     if optimizer == "none":
         return 0.0
     wanted = _VARIANTS.get(optimizer, ())
     if optimizer == "adamw" and figures.recorded.kind != "cpu":
         wanted = wanted[::-1]  # torch's own choice: a loop on a CPU, foreach elsewhere
-    found = (figures.traffic("adamw", "fp32", variant=each) for each in wanted)
-    curve = next((each for each in found if each is not None), None)
-    return None if curve is None else float(curve.seconds(_ADAMW_PASSES * params * width))
+    for variant in wanted:
+        passes = _ADAMW_PASSES * width
+        if variant == "loop":
+            curve = update_of(figures.recorded.results, variant)
+            if curve is not None:
+                return sum(t.number * float(curve.seconds(passes * t.elements)) for t in updated)
+        curve = figures.traffic("adamw", "fp32", variant=variant)
+        if curve is not None:
+            return float(curve.seconds(passes * sum(t.number * t.elements for t in updated)))
+    return None

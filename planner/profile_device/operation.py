@@ -111,7 +111,7 @@ class OperationTimes:
         curve, (m, n, k, groups) = self.figures.product(operation.format), operation.dims
         if groups == 1:
             known = bool(curve.measured(m, n, k, operation.way))
-            seconds = float(curve.seconds(m, n, k, operation.way))
+            seconds = float(curve.seconds(m, n, k, operation.way)) + self._cold(operation)
             return Timed(seconds=seconds, kernel="gemm", measured=known)
         batched = self._batched.get(operation.format)
         if batched is None:
@@ -141,7 +141,16 @@ class OperationTimes:
             seconds = grouped_seconds(curve, operation.dims, ways)
             return Timed(seconds=seconds, kernel="gemm", measured=False)
         seconds, known = comparison.answer(operation.dims, alone)
-        return Timed(seconds=seconds, kernel=kernel, measured=known)
+        return Timed(seconds=seconds + self._cold(operation), kernel=kernel, measured=known)
+
+    def _cold(self, operation: Operation) -> float:
+        """Seconds since the weight is outside the caches."""
+        assert operation.dims
+        m, n, k, _ = operation.dims
+        weight = {"forward": n * k, "input": n * k, "weight": m * n}.get(operation.way, n * k)
+        if operation.kind == "convolution":  # its dimensions are those of the forward product
+            weight = n * k
+        return float(self.figures.cold(operation.format, weight, m * k + k * n + m * n))
 
     @cached_property
     def _convolutions(self) -> dict[tuple[str, str, str], Relative]:

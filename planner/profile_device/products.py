@@ -117,13 +117,18 @@ def is_product(row: Measured) -> bool:
     )
 
 
+def is_steady(row: Measured) -> bool:
+    """Whether it is a product whose operands stayed in the caches between calls, where they fit."""
+    return is_product(row) and row.mode == "steady"
+
+
 def _is_size(value: object) -> bool:
     return isinstance(value, int) and value > 0
 
 
 def shapes_of(results: Sequence[Measured], number_format: str) -> Shapes | None:
     """The measured products of a format; None where they are too few for a curve."""
-    rows = [each for each in results if each.format == number_format and is_product(each)]
+    rows = [each for each in results if each.format == number_format and is_steady(each)]
     if len(rows) < FEWEST:
         return None
 

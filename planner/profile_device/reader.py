@@ -52,6 +52,7 @@ class Recorded:
     created: str
     complete: bool
     results: tuple[Measured, ...]
+    cache_bytes: float | None = None  # of the last level
 
 
 def read_recorded(path: str | Path) -> Recorded:
@@ -93,6 +94,7 @@ def recorded_of(found: Any, path: str) -> Recorded:
         created=_printable(str(found.get("created", "")))[:_DATE],
         complete=found.get("complete", True) is True,
         results=tuple(measured_of(results, path)),
+        cache_bytes=_cache(device.get("cache_bytes")),
     )
 
 
@@ -147,6 +149,12 @@ def _memory(value: Any, path: str) -> float | None:
     if size is None or not LEAST_MEMORY <= size <= MOST_MEMORY:
         raise PlannerError(FIELD, path, f"damaged: device.memory_bytes is {value!r:.40}")
     return size
+
+
+def _cache(value: Any) -> float | None:
+    """Bytes of a device's last-level cache, None for what cannot be one."""
+    size = _positive(value)
+    return size if size is not None and size <= MOST_MEMORY else None
 
 
 def _printable(text: str) -> str:

@@ -25,7 +25,8 @@ from planner.engine.update import NO_OFFLOAD
 from planner.engine.weights import local_weights
 from planner.errors import PlannerError
 from planner.profile_device.figures import ELEMENT_BYTES, Figures
-from planner.profile_device.host import exposed_seconds, host_constants, update_seconds
+from planner.profile_device.host import Tensors, exposed_seconds, host_constants, update_seconds
+from planner.profile_device.mapping import mapped_seconds
 from planner.profile_device.reader import FIELD
 from planner.profile_device.traffic import TrafficCurve
 
@@ -36,6 +37,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 BACKWARD = 3.5  # attention forward and backward over forward alone (Dao 2023, section 3)
 _EAGER = LOSSES.index("eager")  # the loss that profiles time
+_LAYER_TENSORS = 5  # matrices of a layer with a plain or a gated inner layer, about
 _CAST = 6.0  # bytes per element that a cast between FP32 and 16 bits moves
 _NORM_PASSES, _ACTIVATION_PASSES, _ADD_PASSES = 5, 5, 3  # tensors read and written, both ways
 
@@ -83,6 +85,7 @@ def profiled_step(
             parts[name] = seconds() * (1.0 if name == "optimizer" else steps)
         except _KernelMissingError as lack:
             lacking[name] = str(lack)
+    parts["mapping"] = mapped_seconds(batch, figures)
     return ProfiledStep(parts=parts, measured=work.measured(parts) * steps, lacking=lacking)
 
 
@@ -151,8 +154,12 @@ class _Work:
         m, n, k = (np.maximum(each, 1) for each in (product.m, product.n, product.k))
         ways = [(m, n, k, "forward"), (m, k, n, "input"), (n, k, m, "weight")]
         exists = (product.n > 0) & (product.k > 0)
+        cold = self.figures.cold(self.format, n * k, m * k + k * n + m * n)
         return [
-            (np.where(exists, curve.seconds(*way) * product.groups, 0.0), curve.measured(*way))
+            (
+                np.where(exists, (curve.seconds(*way) + cold) * product.groups, 0.0),
+                curve.measured(*way),
+            )
             for way in (ways[:2] if self.frozen else ways)
         ]
 
@@ -293,4 +300,17 @@ def update_of(batch: Batch, figures: Figures, optimizer: str, width: float) -> f
     where the profile did not time the optimizer."""
     if np.max(batch.parallel.offload != NO_OFFLOAD):
         return 0.0
-    return update_seconds(figures, optimizer, float(np.max(local_weights(batch).updated)), width)
+    return update_seconds(figures, optimizer, _updated(batch), width)
+
+
+def _updated(batch: Batch) -> list[Tensors]:
+    """The tensors that the optimizer updates: the largest ones, and the rest by their mean."""
+    params = float(np.max(local_weights(batch).updated))
+    if batch.table is not None:
+        largest, others = min(batch.table.largest, params), max(batch.table.tensors - 1, 1)
+        return [Tensors(1, largest), Tensors(others, (params - largest) / others)]
+    shape = batch.shape
+    tables = [float(np.max(each)) for each in (shape.input_embedding_params, shape.head_params)]
+    whole = [each for each in tables if each > 0 and sum(tables) < params]  # not of adapters
+    number = max(_LAYER_TENSORS * float(np.sum(shape.blocks.count)), 1.0)
+    return [*(Tensors(1, each) for each in whole), Tensors(number, (params - sum(whole)) / number)]

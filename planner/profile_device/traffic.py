@@ -52,6 +52,23 @@ def traffic_of(
     return TrafficCurve(bytes=np.array(sizes), rates=np.array([rows[size] for size in sizes]))
 
 
+def update_of(results: Sequence[Measured], variant: str) -> TrafficCurve | None:
+    """AdamW by the bytes of one tensor, whatever their number. None where it was not measured."""
+    rows = {
+        each.bytes / _number(each.shape.get("tensors")): each.bytes / each.seconds
+        for each in results
+        if each.kernel == "adamw" and each.shape.get("variant") == variant and each.bytes > 0
+    }
+    if not rows:
+        return None
+    sizes = sorted(rows)
+    return TrafficCurve(bytes=np.array(sizes), rates=np.array([rows[size] for size in sizes]))
+
+
+def _number(tensors: int | str | None) -> int:
+    return max(tensors, 1) if isinstance(tensors, int) else 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttentionCurve:
     """Rate of attention by length, FLOP counted as the mask leaves them."""

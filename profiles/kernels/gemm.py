@@ -13,7 +13,9 @@ _SAMPLED = 16  # rows and columns of the result that are checked
 PASSES = ("forward", "input", "weight")
 
 
-def gemm(m: int, n: int, k: int, format: str, transposed: str = "forward") -> Kernel:
+def gemm(
+    m: int, n: int, k: int, format: str, transposed: str = "forward", *, cold: bool = False
+) -> Kernel:
     """(m, k) by (k, n), with the operands laid out as in one pass of a linear layer.
 
     forward: x·Wᵀ with W stored (n, k); input: g·W with W stored (k, n); weight: gᵀ·x with both
@@ -35,6 +37,7 @@ def gemm(m: int, n: int, k: int, format: str, transposed: str = "forward") -> Ke
         held=float(moved),
         make=lambda device: _make(device, m, n, k, format, transposed),
         tolerance=_tolerance(format, k),
+        mode="cold" if cold else "steady",
     )
 
 

@@ -9,6 +9,7 @@ from profiles.kernels.kernel import Kernel, Ready, random, relative, wide
 
 _WORD = 4  # bytes of an FP32 element
 _CHECKED = 64  # elements
+_PAGE = 4096  # bytes, the smallest that systems map
 DIRECTIONS = ("h2d", "d2h")
 
 
@@ -82,7 +83,10 @@ def _make_launch(device: Device) -> Ready:
 
 
 def allocate(size: int) -> Kernel:
-    """Ask the allocator for `size` bytes that it does not hold yet, and give them back."""
+    """Take `size` bytes that the allocator does not hold yet, and give them back.
+
+    On a CPU each page is touched once, since the system maps it only then.
+    """
     return Kernel(
         name="allocate",
         format="fp32",
@@ -95,10 +99,12 @@ def allocate(size: int) -> Kernel:
 
 
 def _make_allocate(device: Device, size: int) -> Ready:
-    torch = device.torch
+    torch, touches = device.torch, device.kind == "cpu"
 
     def call() -> Any:
         block = torch.empty(size // _WORD, device=device.label)
+        if touches:
+            block[:: _PAGE // _WORD].fill_(0.0)
         del block
         device.release()
 
