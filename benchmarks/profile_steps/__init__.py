@@ -1,0 +1,1 @@
+"""Planned against really measured training steps on this machine."""
