@@ -1,8 +1,9 @@
 """Bias of our timer against torch.utils.benchmark, and how well two runs agree.
 
 `python -m benchmarks.profile_timer [--threads N] [--clock wall|cpu]`: both timers take turns on the
-same kernel in one process; the ratio of each pair counts. The second figure is the median
-difference between two runs of kernels above one millisecond. Wants a quiet machine.
+same kernel in one process, each first in every other pair; the ratio of each pair counts. The second
+figure is the median difference between two runs of kernels above one millisecond. Wants a quiet
+machine.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from profiles.device import open_device
 from profiles.statistics import median
 from profiles.timing import Limits, time_kernel
 
-ROUNDS = 15
+ROUNDS = 30
 
 
 def main() -> None:
@@ -44,10 +45,14 @@ def main() -> None:
                 timer=clock,
             )
             ratios = []
-            for _ in range(ROUNDS):
-                theirs = timer.blocked_autorange(min_run_time=0.2).median
-                call = (lambda a=a: a @ a) if name == "product" else (lambda a=a: gelu(a))
-                ratios.append(time_kernel(call, device, limits=limits).median_s / theirs)
+            call = (lambda a=a: a @ a) if name == "product" else (lambda a=a: gelu(a))
+            for turn in range(ROUNDS):
+                both = [
+                    lambda call=call: time_kernel(call, device, limits=limits).median_s,
+                    lambda timer=timer: timer.blocked_autorange(min_run_time=0.2).median,
+                ]
+                seconds = {i: both[i]() for i in ((0, 1) if turn % 2 else (1, 0))}
+                ratios.append(seconds[0] / seconds[1])
             biases.append(abs(median(ratios) - 1))
             print(f"{name:8} {side:5}² bias {100 * (median(ratios) - 1):+.2f} %")
     print(f"worst bias {100 * max(biases):.2f} %")

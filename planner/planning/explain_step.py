@@ -34,7 +34,7 @@ _PARTS = {
     "launch": "the device waits for the host to launch kernels",
     "accumulation": "gradients read and written again at every micro-step",
     "optimizer": "bytes of the update / memory bandwidth",
-    "mapping": "memory that a CPU's system maps anew in each step",
+    "page_mapping": "memory that a CPU's system maps anew in each step",
     "offload": "transfers to and from the host and the update there",
     "overhead": "per step: data, logging",
     "input": "waiting for the data loader",

@@ -101,7 +101,7 @@ def profiled_module(
         lacking["optimizer"] = f"the {optimizer} optimizer"
     else:
         parts["optimizer"] = update
-    parts["mapping"] = mapped_seconds(batch, figures)
+    parts["page_mapping"] = mapped_seconds(batch, figures)
     return ProfiledStep(parts=parts, measured=found.measured * steps, lacking=lacking)
 
 

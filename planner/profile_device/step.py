@@ -85,7 +85,7 @@ def profiled_step(
             parts[name] = seconds() * (1.0 if name == "optimizer" else steps)
         except _KernelMissingError as lack:
             lacking[name] = str(lack)
-    parts["mapping"] = mapped_seconds(batch, figures)
+    parts["page_mapping"] = mapped_seconds(batch, figures)
     return ProfiledStep(parts=parts, measured=work.measured(parts) * steps, lacking=lacking)
 
 

@@ -67,7 +67,7 @@ def test_memory_beyond_what_the_heap_keeps_is_mapped_in_every_step() -> None:
     again = mapped_seconds(batch(micro_batch=2, accumulation=2), figures)
     gradients = 4 * 124.5e6 * MAPPING  # they stay from micro-step to micro-step
     assert 2 * one < again < 2 * one + gradients
-    assert profiled_step(batch(), figures, precision="fp32").parts["mapping"] == one
+    assert profiled_step(batch(), figures, precision="fp32").parts["page_mapping"] == one
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ COLOURS = {
     "accumulation": "#5fae93",
     "optimizer": "#179c6d",
     "offload": "#b55a86",
-    "mapping": "#c77fa3",
+    "page_mapping": "#c77fa3",
     # memory
     "weights": "#2f7fd6",
     "gradients": "#5aa2ea",
