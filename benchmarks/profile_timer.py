@@ -1,9 +1,9 @@
 """Bias of our timer against torch.utils.benchmark, and how well two runs agree.
 
 `python -m benchmarks.profile_timer [--threads N] [--clock wall|cpu]`: both timers take turns on the
-same kernel in one process, each first in every other pair; the ratio of each pair counts. The second
-figure is the median difference between two runs of kernels above one millisecond. Wants a quiet
-machine.
+same kernel in one process, each first in every other pair; the ratio of each pair counts. The
+second figure is the median difference between two runs of kernels above one millisecond. Wants a
+quiet machine.
 """
 
 from __future__ import annotations
