@@ -78,7 +78,8 @@ def _refuse_idle(args: argparse.Namespace) -> None:
     for name in (*others, *_OF_MEASURING) if asked else ():
         value = getattr(args, name)
         if value not in (None, False):
-            raise ProfileError(f"--{name}", value, f"--{asked} measures nothing: leave it out")
+            shown = "given" if value is True else value
+            raise ProfileError(f"--{name}", shown, f"--{asked} measures nothing: leave it out")
 
 
 def answer(args: argparse.Namespace) -> Answer:

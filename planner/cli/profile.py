@@ -16,6 +16,19 @@ if TYPE_CHECKING:
 HELP = "measure this machine, write a profile"
 
 
+# options that a training step has no use for, and those that only it has, with their defaults
+_OF_KERNELS = ("describe", "show", "study", "figure", "out", "resume", "overwrite", "quick", "full")
+_OF_STEPS = {
+    "micro_batch": "1",
+    "seq_len": None,
+    "input_shape": None,
+    "precision": "fp32",
+    "optimizer": "adamw",
+    "compile": "none",
+    "steps": "10",
+}
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     command.configure(parser)
     parser.add_argument(
@@ -40,7 +53,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", metavar="N", default="10", help="steady steps to time (10)")
 
 
+def _refuse_idle(args: argparse.Namespace) -> None:
+    """An option of the other kind of measurement would do nothing."""
+    if args.model is None:
+        idle = {name: getattr(args, name) for name in _OF_STEPS}
+        idle = {name: value for name, value in idle.items() if value != _OF_STEPS[name]}
+        remedy = "is of a model's training step: add --model, or leave it out"
+    else:
+        idle = {name: getattr(args, name) for name in _OF_KERNELS}
+        idle = {name: value for name, value in idle.items() if value not in (None, False)}
+        remedy = "is of a profile of kernels: leave it or --model out"
+    for name, value in idle.items():
+        shown = "given" if value is True else value
+        raise PlannerError(f"--{name.replace('_', '-')}", shown, remedy)
+
+
 def run(args: argparse.Namespace) -> int:
+    _refuse_idle(args)
     if args.model is not None:
         from planner.cli.profile_step import step_answer
 

@@ -157,6 +157,25 @@ def test_a_module_of_ones_own_is_measured(forerun: Callable[..., Any], tmp_path:
     assert "not a torch module" in refused.err
 
 
+@pytest.mark.parametrize(
+    ("words", "field"),
+    [
+        (("--model", "gpt2-124m", "--describe"), "--describe"),
+        (("--model", "gpt2-124m", "--out", "x.json"), "--out"),
+        (("--model", "gpt2-124m", "--full"), "--full"),
+        (("--micro-batch", "4"), "--micro-batch"),
+        (("--input-shape", "3,8,8", "--describe"), "--input-shape"),
+    ],
+)
+def test_an_option_of_the_other_measurement_is_refused(
+    forerun: Callable[..., Any], words: tuple[str, ...], field: str
+) -> None:
+    refused = forerun("profile", *words)
+    assert refused.status == 2
+    assert field in refused.err
+    assert "leave" in refused.err
+
+
 def test_the_study_prints_its_table(forerun: Callable[..., Any], tmp_path: Path) -> None:
     figure = tmp_path / "d.svg"
     words = ("--device", "cpu", "--study", "diffusion", "--limit", "2", "--figure", figure)
