@@ -67,7 +67,7 @@ class Figures:
         return cold_seconds(weights * size, moved * size, cache, per_byte)
 
     @property
-    def mapping(self) -> float:
+    def mapping_seconds_per_byte(self) -> float:
         """Seconds for a byte of memory that the system maps anew; 0 where an allocator caches it
         or nothing timed it."""
         if self.recorded.kind != "cpu":

@@ -24,7 +24,7 @@ KEPT_BLOCKS = 2  # free blocks of the largest size that stay at the top of the h
 
 def mapped_seconds(batch: Batch, figures: Figures) -> float:
     """Seconds of one optimizer step; 0 where the profile did not time it or no CPU was measured."""
-    if not figures.mapping:
+    if not figures.mapping_seconds_per_byte:
         return 0.0
     held = memory_bytes(batch, constants())
     gradients = float(np.max(held.gradients))
@@ -33,7 +33,7 @@ def mapped_seconds(batch: Batch, figures: Figures) -> float:
     steps = float(np.max(batch.parallel.accumulation))
     kept = KEPT_BLOCKS * min(_largest(batch), LARGEST_BLOCK)
     last = max(passing + gradients - kept, 0.0)  # gradients stay from micro-step to micro-step
-    return figures.mapping * (last + (steps - 1) * max(passing - kept, 0.0))
+    return figures.mapping_seconds_per_byte * (last + (steps - 1) * max(passing - kept, 0.0))
 
 
 def _largest(batch: Batch) -> float:
