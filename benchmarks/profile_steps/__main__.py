@@ -75,7 +75,12 @@ def summary(rows: list[dict[str, Any]]) -> None:
         own = [abs(math.expm1(row["log_error"])) for row in rows if row["model"] == name]
         print(f"  {name:8} {100 * median(own):.1f} %")
     print(f"{inside} of {len(rows)} inside the interval that is to hold 80 %")
-    print(f"median error of the peak {100 * median(row['peak_error'] for row in rows):.1f} %")
+    peaks = [row["peak_error"] for row in rows]
+    close = sum(each <= 0.1 for each in peaks)
+    print(
+        f"median error of the peak {100 * median(peaks):.1f} %, largest {100 * max(peaks):.1f} %, "
+        f"{close} of {len(rows)} within 10 %"
+    )
     print(f"deviation beyond the curves {step_sigma(rows):.3f}")
 
 

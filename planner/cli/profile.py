@@ -17,8 +17,12 @@ HELP = "measure this machine, write a profile"
 
 
 # options that a training step has no use for, and those that only it has, with their defaults
-_OF_KERNELS = ("describe", "show", "study", "figure", "out", "resume", "overwrite", "quick", "full")
-_OF_STEPS = {
+_OF_KERNELS: dict[str, object] = {
+    **dict.fromkeys(("describe", "resume", "overwrite", "quick", "full"), False),
+    **dict.fromkeys(("show", "study", "figure", "out"), None),
+    "progress": "text",
+}
+_OF_STEPS: dict[str, object] = {
     "micro_batch": "1",
     "seq_len": None,
     "input_shape": None,
@@ -56,14 +60,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def _refuse_idle(args: argparse.Namespace) -> None:
     """An option of the other kind of measurement would do nothing."""
     if args.model is None:
-        idle = {name: getattr(args, name) for name in _OF_STEPS}
-        idle = {name: value for name, value in idle.items() if value != _OF_STEPS[name]}
-        remedy = "is of a model's training step: add --model, or leave it out"
+        others, remedy = _OF_STEPS, "is of a model's training step: add --model, or leave it out"
     else:
-        idle = {name: getattr(args, name) for name in _OF_KERNELS}
-        idle = {name: value for name, value in idle.items() if value not in (None, False)}
-        remedy = "is of a profile of kernels: leave it or --model out"
-    for name, value in idle.items():
+        others, remedy = _OF_KERNELS, "is of a profile of kernels: leave it or --model out"
+    for name, usual in others.items():
+        value = getattr(args, name)
+        if value == usual:
+            continue
         shown = "given" if value is True else value
         raise PlannerError(f"--{name.replace('_', '-')}", shown, remedy)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from planner.engine.constants import Constants, constants
 from planner.profile_device.figures import Figures
-from planner.profile_device.traffic import update_of
+from planner.profile_device.traffic import looped_update_of
 
 _ADAMW_PASSES = 7  # parameter, gradient, moments read; all but the gradient written
 _VARIANTS: dict[str, tuple[str, ...]] = {  # kernels that stand for an optimizer, best first
@@ -63,13 +63,14 @@ def update_seconds(
     wanted = _VARIANTS.get(optimizer, ())
     if optimizer == "adamw" and figures.recorded.kind != "cpu":
         wanted = wanted[::-1]  # torch's own choice: a loop on a CPU, foreach elsewhere
+    moved = [(t.number, _ADAMW_PASSES * width * t.elements) for t in updated]
     for variant in wanted:
-        passes = _ADAMW_PASSES * width
         if variant == "loop":
-            curve = update_of(figures.recorded.results, variant)
-            if curve is not None:
-                return sum(t.number * float(curve.seconds(passes * t.elements)) for t in updated)
-        curve = figures.traffic("adamw", "fp32", variant=variant)
+            curve = looped_update_of(figures.recorded.results)
+            launches = moved
+        else:
+            curve = figures.traffic("adamw", "fp32", variant=variant)
+            launches = [(1, sum(number * each for number, each in moved))]
         if curve is not None:
-            return float(curve.seconds(passes * sum(t.number * t.elements for t in updated)))
+            return sum(number * float(curve.seconds(each)) for number, each in launches)
     return None

@@ -13,8 +13,8 @@ from planner.engine.formats import ATTENTION
 from planner.engine.traced import NOT_COMPILED, fused_share, host_seconds
 from planner.profile_device.figures import ELEMENT_BYTES, Figures
 from planner.profile_device.host import exposed_seconds, host_constants
-from planner.profile_device.mapping import mapped_seconds
 from planner.profile_device.operation import Operation, OperationTimes
+from planner.profile_device.page_mapping import mapped_seconds
 from planner.profile_device.relative import Dims
 from planner.profile_device.step import ProfiledStep, update_of
 

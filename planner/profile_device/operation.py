@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from planner.profile_device.figures import Figures
@@ -86,10 +86,10 @@ class OperationTimes:
         return Timed(seconds=seconds, kernel=found.kernel, measured=False)
 
     def _of_kind(self, operation: Operation) -> Timed | None:
-        if operation.kind == "product":
-            return self._product(operation)
-        if operation.kind == "convolution":
-            return self._convolution(operation)
+        if operation.kind in ("product", "convolution"):
+            layer = self._product if operation.kind == "product" else self._convolution
+            found = layer(operation)
+            return replace(found, seconds=found.seconds + self._outside_caches(operation))
         if operation.kind == "attention":
             return self._attention(operation)
         return self._traffic(operation)
@@ -111,7 +111,7 @@ class OperationTimes:
         curve, (m, n, k, groups) = self.figures.product(operation.format), operation.dims
         if groups == 1:
             known = bool(curve.measured(m, n, k, operation.way))
-            seconds = float(curve.seconds(m, n, k, operation.way)) + self._cold(operation)
+            seconds = float(curve.seconds(m, n, k, operation.way))
             return Timed(seconds=seconds, kernel="gemm", measured=known)
         batched = self._batched.get(operation.format)
         if batched is None:
@@ -141,15 +141,17 @@ class OperationTimes:
             seconds = grouped_seconds(curve, operation.dims, ways)
             return Timed(seconds=seconds, kernel="gemm", measured=False)
         seconds, known = comparison.answer(operation.dims, alone)
-        return Timed(seconds=seconds + self._cold(operation), kernel=kernel, measured=known)
+        return Timed(seconds=seconds, kernel=kernel, measured=known)
 
-    def _cold(self, operation: Operation) -> float:
-        """Seconds since the weight is outside the caches."""
+    def _outside_caches(self, operation: Operation) -> float:
+        """Seconds that a layer's weight, or its gradient, adds; a batched product has none."""
         assert operation.dims
-        m, n, k, _ = operation.dims
-        weight = {"forward": n * k, "input": n * k, "weight": m * n}.get(operation.way, n * k)
-        if operation.kind == "convolution":  # its dimensions are those of the forward product
-            weight = n * k
+        m, n, k, groups = operation.dims
+        if operation.kind == "product" and groups > 1:
+            return 0.0
+        # a convolution's dimensions are those of its forward product, whatever the pass
+        by_weight = operation.kind == "product" and operation.way == "weight"
+        weight = m * n if by_weight else n * k
         return float(self.figures.cold(operation.format, weight, m * k + k * n + m * n))
 
     @cached_property

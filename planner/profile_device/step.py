@@ -26,7 +26,7 @@ from planner.engine.weights import local_weights
 from planner.errors import PlannerError
 from planner.profile_device.figures import ELEMENT_BYTES, Figures
 from planner.profile_device.host import Tensors, exposed_seconds, host_constants, update_seconds
-from planner.profile_device.mapping import mapped_seconds
+from planner.profile_device.page_mapping import mapped_seconds
 from planner.profile_device.reader import FIELD
 from planner.profile_device.traffic import TrafficCurve
 

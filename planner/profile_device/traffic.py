@@ -46,19 +46,23 @@ def traffic_of(
         and each.bytes > 0
         and all(each.shape.get(name) == value for name, value in shape.items())
     }
-    if not rows:
-        return None
-    sizes = sorted(rows)
-    return TrafficCurve(bytes=np.array(sizes), rates=np.array([rows[size] for size in sizes]))
+    return _through(rows)
 
 
-def update_of(results: Sequence[Measured], variant: str) -> TrafficCurve | None:
-    """AdamW by the bytes of one tensor, whatever their number. None where it was not measured."""
-    rows = {
-        each.bytes / _number(each.shape.get("tensors")): each.bytes / each.seconds
-        for each in results
-        if each.kernel == "adamw" and each.shape.get("variant") == variant and each.bytes > 0
-    }
+def looped_update_of(results: Sequence[Measured]) -> TrafficCurve | None:
+    """AdamW in a loop over tensors, by the bytes that one of them moves. None where it was not
+    measured."""
+    return _through(
+        {
+            each.bytes / _number(each.shape.get("tensors")): each.bytes / each.seconds
+            for each in results
+            if each.kernel == "adamw" and each.shape.get("variant") == "loop" and each.bytes > 0
+        }
+    )
+
+
+def _through(rows: dict[float, float]) -> TrafficCurve | None:
+    """The curve through rates by bytes."""
     if not rows:
         return None
     sizes = sorted(rows)

@@ -62,7 +62,11 @@ def transferred(
         raise PlannerError(FIELD, figures.recorded.device_name, remedy)
     rows = tuple(_rows(figures, source, target, peaks, ratio))
     recorded = replace(
-        figures.recorded, sku_id=target.sku_id, memory_bytes=target.usable_bytes, results=rows
+        figures.recorded,
+        sku_id=target.sku_id,
+        memory_bytes=target.usable_bytes,
+        cache_bytes=target.l2_bytes or figures.recorded.cache_bytes,
+        results=rows,
     )
     transfer = Transfer(
         source=source.sku_id,

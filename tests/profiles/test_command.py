@@ -163,6 +163,7 @@ def test_a_module_of_ones_own_is_measured(forerun: Callable[..., Any], tmp_path:
         (("--model", "gpt2-124m", "--describe"), "--describe"),
         (("--model", "gpt2-124m", "--out", "x.json"), "--out"),
         (("--model", "gpt2-124m", "--full"), "--full"),
+        (("--model", "gpt2-124m", "--progress", "json"), "--progress"),
         (("--micro-batch", "4"), "--micro-batch"),
         (("--input-shape", "3,8,8", "--describe"), "--input-shape"),
     ],

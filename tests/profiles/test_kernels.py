@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+
 import pytest
 import torch
 
@@ -13,7 +15,7 @@ from profiles.kernels.convolution import convolution
 from profiles.kernels.gemm import PASSES, bmm, gemm
 from profiles.kernels.kernel import Kernel
 from profiles.kernels.layer import layer
-from profiles.kernels.memory import copy, launch
+from profiles.kernels.memory import allocate, copy, launch
 from profiles.kernels.optimizer import VARIANTS, adamw
 from profiles.kernels.pointwise import NAMES, cross_entropy, embedding, pointwise
 from profiles.transformer import Dimensions, make_model
@@ -52,6 +54,26 @@ def test_kernels_agree_with_fp64_within_what_their_format_allows(
         ready.call()
         error = ready.error()
         assert error is None or error <= kernel.tolerance, kernel.key
+
+
+def test_memory_that_is_allocated_is_mapped_page_by_page(device: Device) -> None:
+    size = 2**27  # more than the C library keeps
+    call = allocate(size).make(device).call
+    call()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    call()
+    faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+    assert faults >= size // 2**21  # huge pages at most
+
+
+def test_cold_products_are_measured_steady_too(device: Device) -> None:
+    planned = [each for each in kernels(device, "quick") if each.name == "gemm"]
+    cold, steady = (
+        {(each.format, tuple(each.shape.items())) for each in planned if each.mode == mode}
+        for mode in ("cold", "steady")
+    )
+    assert cold
+    assert cold <= steady
 
 
 @pytest.mark.parametrize("number_format", ["int8", "fp8"])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profiles.statistics import iqr, median
-from profiles.timing import Limits, time_kernel
+from profiles.timing import COLD_MOST, Limits, time_kernel
 from tests.profiles.clocks import ToldClock
 
 
@@ -46,6 +46,13 @@ def test_cold_flushes_before_every_sample_and_never_batches() -> None:
     timing = time_kernel(nothing, clock, mode="cold")
     assert clock.flushes == timing.n
     assert timing.calls == 1
+
+
+def test_a_cold_kernel_stops_after_few_samples_since_each_flush_takes_long() -> None:
+    clock = ToldClock(cycle((1e-5, 3e-5)))
+    limits = Limits(samples_most=10 * COLD_MOST, width=1e-9)
+    assert time_kernel(nothing, clock, limits=limits, mode="cold").n == COLD_MOST
+    assert time_kernel(nothing, clock, limits=limits).n == limits.samples_most
 
 
 @pytest.mark.parametrize(("spread", "flag"), [(0.15, "noisy"), (0.6, "unreliable")])

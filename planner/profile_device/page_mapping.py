@@ -37,7 +37,8 @@ def mapped_seconds(batch: Batch, figures: Figures) -> float:
 
 
 def _largest(batch: Batch) -> float:
-    """Bytes of the largest tensor that comes and goes."""
+    """Bytes of the largest block that the heap has seen: logits or the gradient of the embedding;
+    of a traced module, the gradient of its largest parameter."""
     if batch.table is not None:
         return 4.0 * batch.table.largest
     shape, parallel = batch.shape, batch.parallel
