@@ -13,19 +13,10 @@ import pytest
 from planner.planning.plan import plan
 from planner.quantities import show_duration, show_usd
 from planner.run import Run
-from tests.browser.waiting import settle, wait_for
+from tests.browser.looking import complaints, figure, is_readable, texts
+from tests.browser.waiting import expect, settle, wait_for
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "llama-3-8b.yaml"
-
-
-def texts(page: Any, selector: str) -> list[str]:
-    script = "return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)"
-    return list(page.execute_script(script, selector))
-
-
-def figure(page: Any, name: str) -> str:
-    """The value of a headline card, "" while there is none."""
-    return (texts(page, f'[data-figure="{name}"] [data-value]') or [""])[0]
 
 
 def until_time_is(page: Any, expected: str) -> None:
@@ -35,6 +26,10 @@ def until_time_is(page: Any, expected: str) -> None:
 def field(page: Any, label: str) -> Any:
     selector = f'[data-testid="stSidebar"] [aria-label="{label}"]'
     return wait_for(lambda: page.find_elements("css selector", selector), label)[0]
+
+
+def typed(page: Any, label: str) -> str:
+    return str(field(page, label).get_attribute("value"))
 
 
 def type_into(page: Any, label: str, text: str) -> None:
@@ -72,10 +67,11 @@ def test_the_page_says_what_the_command_line_says(
     example: Any, forerun: Callable[..., Any]
 ) -> None:
     answer = forerun("plan", EXAMPLE, "--json", "--no-advice").json
-    assert figure(example, "time") == show_duration(answer["run"]["seconds"])
-    assert figure(example, "cost") == show_usd(answer["cost"]["usd"])
+    time, cost = show_duration(answer["run"]["seconds"]), show_usd(answer["cost"]["usd"])
     verdict = {"fits": "Fits", "uncertain": "Uncertain", "does-not": "Does not fit"}
-    assert figure(example, "verdict") == verdict[answer["verdict"]]
+    expect(lambda: figure(example, "time"), time, "the time")
+    expect(lambda: figure(example, "cost"), cost, "the cost")
+    expect(lambda: figure(example, "verdict"), verdict[answer["verdict"]], "the verdict")
 
 
 def test_a_change_is_answered_and_its_link_opens_the_same_elsewhere(
@@ -92,7 +88,7 @@ def test_a_change_is_answered_and_its_link_opens_the_same_elsewhere(
     other = open_browser(language="de-CH")
     other.get(link)
     until_time_is(other, days(changed))
-    assert field(other, "How many").get_attribute("value") == "128"
+    expect(lambda: typed(other, "How many"), "128", "how many")
 
 
 def choose(page: Any, label: str, option: str) -> None:
@@ -114,14 +110,14 @@ def test_going_back_restores_the_scenario_before(example: Any) -> None:
     wait_for(lambda: "count=256" in example.current_url, "the address")
     example.back()
     until_time_is(example, before)
-    assert field(example, "How many").get_attribute("value") == "64"
+    expect(lambda: typed(example, "How many"), "64", "how many")
 
 
 def test_bad_input_is_said_beside_the_field_and_mended(example: Any) -> None:
     before = figure(example, "time")
     type_into(example, "Tokens", "lots")
     wait_for(lambda: "lots" in "".join(texts(example, ".fr-mistake")), "the mistake")
-    assert figure(example, "time") == ""
+    expect(lambda: figure(example, "time"), "", "no time")
     type_into(example, "Tokens", "1T")
     until_time_is(example, before)
 
@@ -149,7 +145,7 @@ def test_the_accuracy_page_opens_and_keeps_the_scenario(example: Any) -> None:
     wait_for(lambda: "count=128" in example.current_url, "the address")
     wait_for(lambda: link_to(example, "Accuracy"), "the link")[0].click()
     wait_for(lambda: "How wrong forerun is" in texts(example, "h1"), "the page")
-    assert field(example, "How many").get_attribute("value") == "128"
+    expect(lambda: typed(example, "How many"), "128", "how many")
 
 
 def link_to(page: Any, text: str) -> list[Any]:
@@ -163,11 +159,7 @@ def test_the_page_is_readable_on_a_telephone(
     phone = open_browser(width=390, dark=dark)
     phone.get(app_url)
     wait_for(lambda: figure(phone, "time"), "the answer")
-    wide = phone.execute_script("return document.documentElement.scrollWidth")
-    assert wide <= 390
-    cut = """return [...document.querySelectorAll('.fr-v, .fr-i')]
-        .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"""
-    assert phone.execute_script(cut) == []
+    is_readable(phone, 390)
     picture = phone.execute_cdp_cmd("Page.captureScreenshot", {})["data"]
     (tmp_path / "phone.png").write_bytes(base64.b64decode(picture))
 
@@ -182,5 +174,4 @@ def test_every_input_has_a_name_for_those_who_do_not_see_it(example: Any) -> Non
 
 
 def test_the_browser_is_given_nothing_to_complain_about(example: Any) -> None:
-    severe = [each for each in example.get_log("browser") if each["level"] == "SEVERE"]
-    assert [each["message"] for each in severe if "favicon" not in each["message"]] == []
+    assert complaints(example) == []

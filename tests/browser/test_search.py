@@ -9,15 +9,10 @@ from typing import Any
 import pytest
 
 from planner.quantities import show_duration
-from tests.browser.waiting import settle, wait_for
+from tests.browser.looking import drawing, figure, is_readable
+from tests.browser.waiting import expect, settle, wait_for
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "llama-3-8b.yaml"
-
-
-def figure(page: Any, name: str) -> str:
-    """The value of a headline card, "" while there is none."""
-    script = "return document.querySelector(arguments[0])?.textContent ?? ''"
-    return str(page.execute_script(script, f'[data-figure="{name}"] [data-value]'))
 
 
 def press(page: Any, key: str) -> None:
@@ -45,13 +40,14 @@ def test_a_search_says_what_the_command_says_and_its_best_opens_in_plan(
     answer = forerun("search", EXAMPLE, "--json").json
     page = open_browser()
     searched(page, app_url)
-    assert figure(page, "best_step") == show_duration(answer["best"]["step"]["seconds"])
+    step = show_duration(answer["best"]["step"]["seconds"])
+    expect(lambda: figure(page, "best_step"), step, "the best step")
     press(page, "to_plan")
     took = show_duration(answer["best"]["run"]["seconds"])
     wait_for(lambda: figure(page, "time") == took, "the plan of the best")
     precision = answer["best"]["chosen"]["precision"]
-    assert f"precision={precision}" in page.current_url
-    assert "/search" not in page.current_url
+    wait_for(lambda: f"precision={precision}" in page.current_url, "its precision in the address")
+    wait_for(lambda: "/search" not in page.current_url, "the address of Plan")
 
 
 def test_a_click_on_a_point_opens_it_and_the_way_back_keeps_the_answer(
@@ -68,11 +64,10 @@ def test_a_click_on_a_point_opens_it_and_the_way_back_keeps_the_answer(
     ActionChains(page).move_to_element(point).pause(0.3).click().perform()
     wait_for(lambda: figure(page, "time"), "the plan of the point")
     settle(page)
-    assert "/search" not in page.current_url
+    wait_for(lambda: "/search" not in page.current_url, "the address of Plan")
     page.back()
     wait_for(lambda: figure(page, "best_step"), "the answer, still there")
-    settle(page)
-    assert "/search" in page.current_url
+    wait_for(lambda: "/search" in page.current_url, "the address of the search")
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -81,9 +76,5 @@ def test_the_page_is_readable_on_a_telephone(
 ) -> None:
     phone = open_browser(width=390, dark=dark)
     searched(phone, app_url)
-    drawn = ".st-key-chart_points .js-plotly-plot"
-    wait_for(lambda: phone.find_elements("css selector", drawn), "the figure")
-    assert phone.execute_script("return document.documentElement.scrollWidth") <= 390
-    cut = """return [...document.querySelectorAll('.fr-v, .fr-i')]
-        .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"""
-    assert phone.execute_script(cut) == []
+    drawing(phone, ".st-key-chart_points")
+    is_readable(phone, 390)

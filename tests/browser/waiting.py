@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-PATIENCE = 30  # s
+PATIENCE = 60  # s
 
 
 def wait_for(look: Callable[[], Any], what: str) -> Any:
@@ -23,6 +23,20 @@ def wait_for(look: Callable[[], Any], what: str) -> Any:
             return found
         time.sleep(0.05)
     raise AssertionError(f"not within {PATIENCE} s: {what}")
+
+
+def expect(look: Callable[[], Any], value: Any, what: str) -> None:
+    """`look` finds `value` before patience ends: a page shows its parts one after the other."""
+    seen = []
+
+    def same() -> bool:
+        seen[:] = [look()]
+        return bool(seen[0] == value)
+
+    try:
+        wait_for(same, what)
+    except AssertionError:
+        raise AssertionError(f"{what}: {seen} instead of {value!r}") from None
 
 
 def settle(page: Any) -> None:
