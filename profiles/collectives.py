@@ -21,11 +21,11 @@ from profiles.errors import ProfileError
 from profiles.file import read_profile, write_profile
 from profiles.gauge import Gauge
 from profiles.gauges import gauge_of
-from profiles.links import bus_bytes, fit_link
+from profiles.links import COLLECTIVES, bus_bytes
+from profiles.report import link_lines
 from profiles.result import SCHEMA, Profile, Result
 from profiles.statistics import iqr, median
 
-OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv")
 SIZES = tuple(2**power for power in range(10, 29, 2))  # bytes of one rank's whole buffer
 _WARM, _SAMPLES, _SECONDS = 3, 20, 1.0  # calls before, calls timed at most, s of one size
 _WORD = 4  # bytes of an FP32 element
@@ -37,7 +37,7 @@ def measured(
     """Every operation at every size among the ranks of the initialised process group."""
     distributed = device.torch.distributed
     found = []
-    for name in OPERATIONS:
+    for name in COLLECTIVES:
         for size in sizes:
             call = _call(distributed, device, name, size)
             try:
@@ -201,7 +201,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _write(args: argparse.Namespace, device: Device, results: list[Result]) -> None:
-    sys.stdout.write("\n".join(lines(results)) + "\n")
+    sys.stdout.write("\n".join(link_lines(results)) + "\n")
     if args.out:
         gauge = gauge_of(device)
         try:
@@ -209,31 +209,6 @@ def _write(args: argparse.Namespace, device: Device, results: list[Result]) -> N
             write_profile(path, profile_with(path, device, gauge, results))
         finally:
             gauge.close()
-
-
-def lines(results: Sequence[Result]) -> list[str]:
-    """Latency and bus bandwidth of each operation, fitted over its sizes."""
-    from profiles.report import duration, si, table
-
-    rows: list[list[str | None]] = []
-    for name in OPERATIONS:
-        mine = [each for each in results if each.kernel == name and each.median_s]
-        link = fit_link([(each.bytes, each.median_s or 0.0) for each in mine])
-        if link is None:
-            rows.append([name, None, None, None])
-            continue
-        best = max(each.bytes_per_second or 0.0 for each in mine)
-        rows.append(
-            [
-                name,
-                duration(link.latency_s),
-                si(link.bytes_per_second, "B/s"),
-                si(best, "B/s"),
-            ]
-        )
-    ranks = results[0].shape["ranks"] if results else 0
-    head = f"{ranks} ranks, FP32, the slowest rank's time; bus bandwidth"
-    return [head, *table(["operation", "latency", "fitted", "best size"], rows)]
 
 
 if __name__ == "__main__":

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,3 +49,46 @@ def fit_link(points: Sequence[tuple[float, float]]) -> Link | None:
         latency_s=float(f"{max(latency, 0.0):.6g}"),
         bytes_per_second=float(f"{scale / slope:.6g}"),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Group:
+    """The ranks that a collective ran among."""
+
+    ranks: int
+    nodes: int
+    backend: str
+
+
+Timed = tuple[str, Mapping[str, int | str], float, float]  # operation, shape, bus bytes, seconds
+
+
+def links_by_group(timed: Iterable[Timed]) -> dict[Group, dict[str, Link]]:
+    """The link that each operation showed in each group, those of most ranks first; operations
+    without a bandwidth are left out.
+
+    >>> shape = {"ranks": 2, "nodes": 1, "backend": "gloo"}
+    >>> rows = [("all_reduce", shape, x, 1e-5 + x / 1e9) for x in (1e3, 1e6, 1e8)]
+    >>> links_by_group(rows)[Group(ranks=2, nodes=1, backend="gloo")]
+    {'all_reduce': Link(latency_s=1e-05, bytes_per_second=1000000000.0)}
+    """
+    points: dict[Group, dict[str, list[tuple[float, float]]]] = {}
+    for operation, shape, moved, seconds in timed:
+        group = _group(shape)
+        if operation in COLLECTIVES and group is not None:
+            points.setdefault(group, {}).setdefault(operation, []).append((moved, seconds))
+    found = {
+        group: {name: link for name, each in points[group].items() if (link := fit_link(each))}
+        for group in sorted(points, reverse=True)
+    }
+    return {group: links for group, links in found.items() if links}
+
+
+def _group(shape: Mapping[str, int | str]) -> Group | None:
+    """None for what names no group of several ranks."""
+    ranks, nodes = shape.get("ranks"), shape.get("nodes", 1)
+    if not isinstance(ranks, int) or not isinstance(nodes, int):
+        return None
+    if ranks < 2 or not 1 <= nodes <= ranks:
+        return None
+    return Group(ranks=ranks, nodes=nodes, backend=str(shape.get("backend", "")))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from profiles.diffusion import Study
 from profiles.formats import FORMATS
+from profiles.links import Group, links_by_group
 from profiles.result import Profile, Result
 from profiles.step import StepMeasurement
 
@@ -46,6 +47,7 @@ def profile_lines(profile: Profile) -> list[str]:
         "",
         *table(["attention", "length", "forward", "with backward"], _attention(profile)),
         "",
+        *link_lines(profile.results, after=[""]),
         *(f"- {each}" for each in (*_launch(profile), *profile.findings)),
     ]
 
@@ -109,6 +111,27 @@ def _attention(profile: Profile) -> list[list[Cell]]:
             ]
         )
     return rows
+
+
+def link_lines(results: Sequence[Result], *, after: Sequence[str] = ()) -> list[str]:
+    """Latency and bus bandwidth of collectives, fitted over their sizes, and `after`; nothing where
+    none was measured."""
+    timed = [
+        (each.kernel, each.shape, each.bytes, each.median_s) for each in results if each.median_s
+    ]
+    rows: list[list[Cell]] = [
+        [f"{name}, {_ranks(group)}", duration(link.latency_s), si(link.bytes_per_second, "B/s")]
+        for group, links in links_by_group(timed).items()
+        for name, link in links.items()
+    ]
+    if not rows:
+        return []
+    return [*table(["collectives, FP32", "latency", "bus bandwidth"], rows), *after]
+
+
+def _ranks(group: Group) -> str:
+    nodes = f" on {group.nodes} nodes" if group.nodes > 1 else ""
+    return f"{group.ranks} ranks{nodes} ({group.backend})"
 
 
 def _launch(profile: Profile) -> list[str]:

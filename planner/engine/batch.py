@@ -122,6 +122,13 @@ class Batch:
         return replace(self, parallel=replace(self.parallel, **arrays), size=size)
 
 
+def splits_data_alone(batch: Batch) -> bool:
+    """Whether every device does all the work of its own samples, as a device alone does."""
+    parallel = batch.parallel
+    degrees = (parallel.tp, parallel.pp, parallel.cp, parallel.ep)
+    return all(bool(np.max(each) == 1) for each in degrees)
+
+
 def batch_of(
     configurations: Sequence[Configuration],
     accelerator: Callable[[str], Accelerator],

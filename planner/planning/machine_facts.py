@@ -12,6 +12,7 @@ from planner.run.missing import MissingKeyError
 
 if TYPE_CHECKING:
     from hardware_db import Accelerator
+    from planner.profile_device.device import ProfiledDevice
     from planner.run import Run
 
 POWER_RATIOS = 0.1, 1.5  # of a stated limit against the board's own, outside which it is a slip
@@ -34,6 +35,19 @@ def completed(run: Run, part: Accelerator, per_node: int, stated: dict[str, str]
         raise MissingKeyError("hardware.host_memory", remedy)
     share = memory / per_node
     stated["memory"] = f"{show_bytes(share)} of the node's memory for each {part.sku_id}"
+    return replace(part, usable_bytes=share)
+
+
+def shared(
+    part: Accelerator, per_node: int, stated: dict[str, str], device: ProfiledDevice | None
+) -> Accelerator:
+    """`part` with its share of the memory: a profile's processor has that of its whole machine."""
+    if device is None or device.figures.recorded.kind != "cpu" or per_node == 1:
+        return part
+    if part.usable_bytes is None:
+        return part
+    share = part.usable_bytes / per_node
+    stated["memory"] = f"{show_bytes(share)} of the machine's memory for each of {per_node} ranks"
     return replace(part, usable_bytes=share)
 
 

@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from planner.engine.batch import Batch, splits_data_alone
 from planner.engine.formats import ATTENTION, MATMUL
 from planner.planning.intervals import Spread, table
+from planner.quantities import show_rate
 
 if TYPE_CHECKING:
-    from planner.engine.batch import Batch
     from planner.planning.scenario import Scenario
     from planner.profile_device.device import ProfiledDevice
+    from planner.profile_device.links import MeasuredLink
     from planner.profile_device.step import ProfiledStep
     from planner.profile_device.transfer import Transfer
 
@@ -29,6 +31,8 @@ class MeasuredStep:
     measured: float  # by shapes that were measured themselves
     curves: float  # by curves through measured sizes
     lacking: Mapping[str, str]  # parts that the profile has no kernel for, and what it lacks
+    kernels: bool  # whether the work of a device is that of the profile's kernels
+    link: MeasuredLink | None  # that communication is reckoned by; None = published, or none needed
     device: ProfiledDevice
     spread: Spread
 
@@ -48,18 +52,25 @@ def measured_step(
     """The step of a batch of one; None for a run without a profile.
 
     `engine` is the step by the engine's formulas at the measured rates, seconds by part: it
-    answers whole for several devices, and for what the profile has no kernel for. `prior` is the
-    spread of such answers.
+    answers what the profile has no kernel for, and whole where a model is split over devices.
+    `prior` is the spread of such answers.
     """
     device = each.device
     if device is None:
         return None
+    from planner.profile_device.parallel import link_of, linked_parts
+
+    link = None
     if each.num_devices > 1:
+        engine, link = linked_parts(batch, device.figures), link_of(batch, device.figures)
+    if not splits_data_alone(batch):
         return MeasuredStep(
             parts=dict(engine),
             measured=0.0,
             curves=0.0,
             lacking={},
+            kernels=False,
+            link=link,
             device=device,
             spread=_wider(prior, device.transfer),
         )
@@ -76,6 +87,8 @@ def measured_step(
         measured=found.measured,
         curves=curves,
         lacking=lacking,
+        kernels=True,
+        link=link,
         device=device,
         spread=_spread(each, device, {name: s / total for name, s in shares.items()}, prior),
     )
@@ -140,15 +153,30 @@ def reasons_of(each: Scenario, made: MeasuredStep) -> Iterator[str]:
     else:
         yield _scaled(transfer, recorded.created)
     if each.num_devices > 1:
-        yield (
-            "its rates of products and memory are those of one device; attention, communication "
-            "and waiting follow published runs"
-        )
-    else:
+        yield _between(each, made)
+    if made.kernels:
         yield _rests(made)
         for name, lack in made.lacking.items():
             yield f"{name.replace('_', ' ')}: the profile did not time {lack}"
     yield from _errors(each, made.device)
+
+
+def _between(each: Scenario, made: MeasuredStep) -> str:
+    """What the work of several devices and the communication between them rest on."""
+    work = (
+        "the profile is of one device, and each does the whole work of its samples"
+        if made.kernels
+        else "rates of products and memory are those of one device; attention and waiting follow "
+        "published runs"
+    )
+    if made.link is None:
+        return f"{work}; communication follows published links and runs"
+    group, rate = made.link.group, show_rate(made.link.bytes_per_second(), "B")
+    backend = f" ({group.backend})" if group.backend else ""
+    return (
+        f"{work}; communication by collectives measured among {group.ranks} ranks{backend}: "
+        f"{rate} of bus bandwidth"
+    )
 
 
 def _rests(made: MeasuredStep) -> str:
@@ -176,7 +204,15 @@ def _scaled(transfer: Transfer, created: str) -> str:
 
 
 def warnings_of(each: Scenario, made: MeasuredStep) -> Iterator[str]:
-    """A profile whose curves miss its own measurements, as one of a busy machine does."""
+    """A profile whose curves miss its own measurements, as one of a busy machine does; processes
+    that share what the profile's one had alone."""
+    if each.devices_per_node > 1 and made.device.figures.recorded.kind == "cpu":
+        threads = made.device.figures.recorded.threads
+        own = f"{threads} cores" if threads and threads > 1 else "a core"
+        yield (
+            f"{each.devices_per_node} processes share the memory bandwidth that the profile's had "
+            f"alone; each needs {own} of its own"
+        )
     number_format = MATMUL[each.run.training.precision]
     row = made.device.left_out(number_format)
     if row is not None and row["median"] > MOST_LEFT_OUT:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.engine.batch import Batch
+from planner.engine.batch import Batch, splits_data_alone
 from planner.engine.configuration import Configuration
 from planner.engine.constants import Constants, constants
 from planner.planning.candidates import Candidates, candidates, single
@@ -81,10 +81,10 @@ def outlined(each: Scenario, c: Constants) -> Outline:
     memory = memory_spread(memory_doubts(pool.configuration(0), each.stack))
     choice = choose(pool, memory, c)
     parts = named_parts(choice.evaluation.step, choice.index)
-    doubts = doubts_of(each)
-    if each.device is None or each.num_devices > 1:  # a profile of one device times its launches
-        doubts += launch_doubt(parts)
     one = pool.batch if pool.batch.size == 1 else single(choice.configuration, each)
+    doubts = doubts_of(each)
+    if each.device is None or not splits_data_alone(one):  # a profile of one device times launches
+        doubts += launch_doubt(parts)
     spread = time_spread(doubts)
     measured = measured_step(each, as_computed(one, each.lengths), parts, spread)
     if measured is not None:

@@ -9,7 +9,8 @@ import hardware_db
 from planner.engine.formats import ATTENTION, MATMUL
 from planner.errors import PlannerError
 from planner.planning.lengths import Lengths, lengths_of
-from planner.planning.machine_facts import completed
+from planner.planning.machine_facts import completed, shared
+from planner.planning.nodes import devices_per_node, network_between
 from planner.planning.traced import STACK, check_stack, check_traced
 from planner.run.missing import MissingKeyError
 from planner.stacks import Stack, stack
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from planner.run import Run
 
 ADAPTER_TASKS = ("lora", "qlora")
-ASSUMED_PER_NODE = 8  # accelerators, where no machine of a kind is recorded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +55,9 @@ def scenario(run: Run, *, model: Model | None = None) -> Scenario:
     device = profiled(run, stated)
     part = device.accelerator if device else _accelerator(run, stated)
     count = run.hardware.count or 1
-    per_node = count if unlisted(device) else _per_node(run, part, count, stated)
-    part = completed(run, part, per_node, stated)
-    name, rate = _network(run, part, count, per_node, stated, unlisted(device))
+    per_node = devices_per_node(run, part, count, stated, device)
+    part = completed(run, shared(part, per_node, stated, device), per_node, stated)
+    name, rate = network_between(run, part, count, per_node, stated, device)
     seq_len = _seq_len(run, model)
     return Scenario(
         run=run,
@@ -105,17 +105,15 @@ def profiled(run: Run, stated: dict[str, str]) -> ProfiledDevice | None:
     name = device.accelerator.sku_id
     if count is None:
         stated["count"] = "one, as was measured"
-    if (count or 1) > 1 and not device.listed:
-        remedy = f"{name} is known by its profile alone, which is of one device: plan with count 1"
+    if (count or 1) > 1 and not device.listed and not device.figures.links:
+        remedy = (
+            f"{name} is known by its profile alone, which holds no collectives between several: "
+            "plan with count 1, or add them with torchrun -m profiles.collectives --out PROFILE"
+        )
         raise PlannerError("hardware.count", count, remedy)
     for number_format in (MATMUL[run.training.precision], ATTENTION[run.training.precision]):
         device.figures.product(number_format)
     return device
-
-
-def unlisted(device: ProfiledDevice | None) -> bool:
-    """Whether the machine is known by its profile alone."""
-    return device is not None and not device.listed
 
 
 def _accelerator(run: Run, stated: dict[str, str]) -> Accelerator:
@@ -126,79 +124,6 @@ def _accelerator(run: Run, stated: dict[str, str]) -> Accelerator:
     if match.note:
         stated["sku"] = f"{run.hardware.sku} read as {match.sku_id}: {match.note}"
     return hardware_db.accelerator(match.sku_id)
-
-
-def _per_node(run: Run, part: Accelerator, count: int, stated: dict[str, str]) -> int:
-    if run.hardware.per_node:
-        per_node = min(run.hardware.per_node, count)
-        if per_node < run.hardware.per_node:
-            stated["per_node"] = f"{count} of the {run.hardware.per_node} accelerators of a node"
-        if count % per_node:
-            remedy = f"must divide hardware.count {count}"
-            raise PlannerError("hardware.per_node", run.hardware.per_node, remedy)
-        return per_node
-    usual, why = _usual_per_node(part)
-    per_node = min(usual, count)
-    while count % per_node:
-        per_node -= 1
-    if 1 < count <= usual:
-        stated["per_node"] = f"all {count} in one node; {usual} a node {why}"
-    elif count > 1 and per_node < usual:
-        stated["per_node"] = f"{per_node} accelerators a node: {usual} do not divide {count}"
-    elif count > 1:
-        stated["per_node"] = f"{per_node} accelerators a node, {why}"
-    return per_node
-
-
-def _usual_per_node(part: Accelerator) -> tuple[int, str]:
-    """Accelerators in a node where the run says none, and why."""
-    network = hardware_db.network_for(part.sku_id)
-    if network and network.devices_per_node:
-        return network.devices_per_node, "as that machine is usually built"
-    if part.form_factor == "laptop":
-        return 1, "as a laptop holds one"
-    if part.link and part.link.domain_size == 1:
-        return 1, "as its link joins no others"
-    return (
-        ASSUMED_PER_NODE,
-        "assumed: no machine of it is known, say --per-node",
-    )
-
-
-def _network(
-    run: Run,
-    part: Accelerator,
-    count: int,
-    per_node: int,
-    stated: dict[str, str],
-    alone: bool,
-) -> tuple[str, float]:
-    """Name and one-way bytes/s per accelerator of the fabric between nodes.
-
-    A fabric that nobody knows is refused on one node too, where it would go unused.
-    """
-    if alone:
-        return "one device", float("inf")
-    name, given = run.hardware.interconnect, run.hardware.interconnect_bytes_per_second
-    try:
-        network = hardware_db.network_for(part.sku_id, name if isinstance(name, str) else None)
-    except hardware_db.HardwareError as error:
-        raise PlannerError("hardware.interconnect", name, error.remedy) from None
-    if count <= per_node:
-        return "one node", float("inf")
-    if given is not None:
-        return f"{given * 8 / 1e9:g} Gbit/s per accelerator", given
-    if network is None or network.device_bytes_per_second is None:
-        which = f"no {name} network" if name else "no usual network"
-        remedy = f"{which} is known for {part.sku_id}: say Gbit/s per accelerator, such as 400"
-        if name is None:
-            raise MissingKeyError("hardware.interconnect", remedy)
-        raise PlannerError("hardware.interconnect", name, remedy)
-    if run.hardware.interconnect is None:
-        stated["interconnect"] = "the usual fabric of that machine"
-    gbit = network.device_bytes_per_second * 8 / 1e9
-    label = f"{network.provider} {network.instance_type} {network.fabric}, {gbit:g} Gbit/s each"
-    return label, network.device_bytes_per_second
 
 
 def _seq_len(run: Run, model: Model) -> int:

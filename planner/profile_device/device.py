@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planner.engine.constants import constants
 from planner.errors import PlannerError
 from planner.profile_device.figures import Figures, read_figures
 from planner.profile_device.machine import listed, measured_accelerator
@@ -29,6 +30,16 @@ class ProfiledDevice:
     _errors: dict[str, dict[str, float] | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+
+    @property
+    def network_bytes_per_second(self) -> float | None:
+        """One way per accelerator, stated so that the engine's sustained share of it gives the
+        collectives that were measured between nodes; None where none were."""
+        measured = self.figures.network
+        if measured is None:
+            return None
+        rings = measured.ranks_per_node * constants().network
+        return measured.bytes_per_second() / rings
 
     def left_out(self, number_format: str) -> dict[str, float] | None:
         """Error of products left out of the fit in turn, `quality.left_out_of`; found once."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from planner.errors import PlannerError
 from planner.profile_device.caches import cold_seconds, cold_seconds_per_byte
+from planner.profile_device.links import MeasuredLink, links_of
 from planner.profile_device.products import ProductCurve, fit_products, shapes_of
 from planner.profile_device.reader import FIELD, Measured, Recorded, read_recorded
 from planner.profile_device.traffic import (
@@ -31,6 +32,7 @@ class Figures:
 
     recorded: Recorded
     products: Mapping[str, ProductCurve]  # by format, only those measured well enough
+    links: tuple[MeasuredLink, ...] = ()  # between such devices, those of most ranks first
     extrapolated: bool = False  # carried over from another accelerator: no shape answers itself
 
     def product(self, number_format: str) -> ProductCurve:
@@ -65,6 +67,17 @@ class Figures:
         size, cache = ELEMENT_BYTES[number_format], self.recorded.cache_bytes or 0.0
         per_byte = cold_seconds_per_byte(self.recorded.results, number_format)
         return cold_seconds(weights * size, moved * size, cache, per_byte)
+
+    def link(self, devices: int) -> MeasuredLink | None:
+        """Of one node: the group of as many ranks as there are devices, or of the most."""
+        inside = [each for each in self.links if each.group.nodes == 1]
+        same = [each for each in inside if each.group.ranks == devices]
+        return next(iter([*same, *inside]), None)
+
+    @property
+    def network(self) -> MeasuredLink | None:
+        """Between nodes: the group of the most ranks."""
+        return next((each for each in self.links if each.group.nodes > 1), None)
 
     @property
     def mapping_seconds_per_byte(self) -> float:
@@ -136,4 +149,4 @@ def figures_from(recorded: Recorded) -> Figures:
         shapes = shapes_of(recorded.results, number_format)
         if shapes is not None:
             curves[number_format] = fit_products(shapes, size)
-    return Figures(recorded=recorded, products=curves)
+    return Figures(recorded=recorded, products=curves, links=links_of(recorded.results))

@@ -37,19 +37,23 @@ def measured_accelerator(figures: Figures, part: Accelerator | None) -> Accelera
     Rates in FLOP/s and bytes/s, memory in bytes. Best rates become fractions of the published
     peaks, which utilisation is still counted against; where nobody published one, the best rate
     that was measured stands for the peak. Memory bandwidth is stated so that the engine's sustained
-    share of it gives the measured copy.
+    share of it gives the measured copy, and links so that it gives the measured collectives,
+    whichever of them joins the devices of a node.
     """
     part = part or _unlisted(figures)
     peaks = {name: curve.peak for name, curve in figures.products.items()}
     stated = {**peaks, **part.peak_flops}
     best = {name: _achievable(figures, name, rate / stated[name]) for name, rate in peaks.items()}
     memory, transfer = figures.recorded.memory_bytes, figures.host_link
+    joined = _stated_link(figures)
     changed = replace(
         part,
         peak_flops=stated,
         achievable={**part.achievable, **best},
         memory_bandwidth=_stated_bandwidth(figures) or part.memory_bandwidth,
         usable_bytes=memory or part.usable_bytes,
+        link=replace(part.link, bytes_per_second=joined) if part.link and joined else part.link,
+        pcie_bytes_per_second=joined or part.pcie_bytes_per_second,
         host_bytes_per_second=transfer or part.host_bytes_per_second,
     )
     known = {
@@ -63,6 +67,14 @@ def measured_accelerator(figures: Figures, part: Accelerator | None) -> Accelera
 
 def _stated_bandwidth(figures: Figures) -> float | None:
     return None if figures.bandwidth is None else figures.bandwidth / constants().bandwidth
+
+
+def _stated_link(figures: Figures) -> float | None:
+    """Of the widest group in one node; None where no collective was timed."""
+    measured = figures.link(0)
+    if measured is None:
+        return None
+    return measured.bytes_per_second() / constants().link
 
 
 def _achievable(figures: Figures, number_format: str, fraction: float) -> Achievable:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from planner.engine.batch import Batch, splits_data_alone
 from planner.engine.choices import LOSSES
 from planner.engine.constants import constants
 from planner.engine.formats import ATTENTION, MATMUL
@@ -23,15 +24,10 @@ from planner.engine.operations import (
 from planner.engine.step import LOGIT_TRAFFIC, logit_traffic
 from planner.engine.update import NO_OFFLOAD
 from planner.engine.weights import local_weights
-from planner.errors import PlannerError
 from planner.profile_device.figures import ELEMENT_BYTES, Figures
 from planner.profile_device.host import Tensors, exposed_seconds, host_constants, update_seconds
 from planner.profile_device.page_mapping import mapped_seconds
-from planner.profile_device.reader import FIELD
 from planner.profile_device.traffic import TrafficCurve
-
-if TYPE_CHECKING:
-    from planner.engine.batch import Batch
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -66,14 +62,13 @@ class _KernelMissingError(Exception):
 def profiled_step(
     batch: Batch, figures: Figures, *, precision: str, optimizer: str = "adamw"
 ) -> ProfiledStep:
-    """The step of a batch of one configuration on the one device of `figures`.
+    """What each device does in the step of a batch of one configuration on devices of `figures`,
+    communication apart. The layout splits the data alone.
 
-    Raises PlannerError where the profile lacks the format's products, or where the layout spans
-    several devices.
+    Raises PlannerError where the profile lacks the format's products.
     """
     assert batch.size == 1, "one configuration at a time"
-    if float(np.max(batch.parallel.num_devices)) > 1:
-        raise PlannerError(FIELD, figures.recorded.device_name, "it is of one device: count 1")
+    assert splits_data_alone(batch), "of other layouts a device does not do whole layers"
     for number_format in (MATMUL[precision], ATTENTION[precision]):
         figures.product(number_format)
     work = _Work(batch=batch, figures=figures, precision=precision, optimizer=optimizer)

@@ -21,13 +21,15 @@ from planner.errors import PlannerError
 from planner.profile_device.figures import Figures, figures_from
 from planner.profile_device.products import is_product
 from planner.profile_device.reader import FIELD, Measured
+from profiles.links import COLLECTIVES
 
 if TYPE_CHECKING:
     from hardware_db import Accelerator
 
 FILE = Path(__file__).parent / "data" / "transfer_error.json"
 _HOST_KERNELS = frozenset({"launch"})  # the host's work, whatever the device
-_LEFT_BEHIND = frozenset({"h2d", "d2h", "allocate"})  # of the measured machine's links and driver
+# of the measured machine's links and driver
+_LEFT_BEHIND = frozenset({"h2d", "d2h", "allocate", *COLLECTIVES})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -92,3 +92,22 @@ def profile(**changes: Any) -> dict[str, Any]:
         "warnings": [],
     }
     return base | changes
+
+
+def collective_rows(
+    ranks: int, *, nodes: int = 1, start: float = 1e-4, rate: float = 1e9, slow: float = 1.0
+) -> list[dict[str, Any]]:
+    """Collectives of `rate` bytes/s and `start` seconds a gather; scatters `slow` times slower."""
+    rows = []
+    share = (ranks - 1) / ranks
+    for name, passes, pace in (
+        ("all_reduce", 2, 1.0),
+        ("all_gather", 1, 1.0),
+        ("reduce_scatter", 1, slow),
+    ):
+        for size in (2**10, 2**16, 2**22, 2**28):
+            moved = passes * size * share
+            shape = {"bytes": size, "ranks": ranks, "nodes": nodes, "backend": "gloo"}
+            seconds = passes * start + moved / rate * pace
+            rows.append(row(name, shape, seconds, bytes=moved))
+    return rows

@@ -196,10 +196,17 @@ def test_sixteen_bits_over_fp32_weights_pay_for_their_casts() -> None:
     assert (mixed.parts["casts"] > 0) == wide
 
 
-def test_several_devices_are_refused() -> None:
-    many = batch(num_devices=2, dp=2)
-    with pytest.raises(PlannerError, match="one device"):
-        profiled_step(many, FIGURES, precision="fp32")
+def test_one_of_several_devices_does_what_it_does_alone() -> None:
+    alone = profiled_step(batch(), FIGURES, precision="fp32")
+    one_of_two = profiled_step(batch(num_devices=2, dp=2), FIGURES, precision="fp32")
+    assert one_of_two.parts["matmul"] == alone.parts["matmul"]
+    assert one_of_two.parts["optimizer"] == alone.parts["optimizer"]
+
+
+def test_the_update_of_sharded_weights_is_that_of_the_shard() -> None:
+    whole = profiled_step(batch(num_devices=4, dp=4), FIGURES, precision="fp32")
+    shard = profiled_step(batch(num_devices=4, dp=4, sharding="zero3"), FIGURES, precision="fp32")
+    assert shard.parts["optimizer"] == pytest.approx(whole.parts["optimizer"] / 4, rel=0.02)
 
 
 def test_a_kernel_that_was_cut_off_by_the_limit_is_named() -> None:

@@ -1,0 +1,63 @@
+"""Several measured devices: what one device's kernels answer, and communication as measured."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner.engine.batch import Batch, splits_data_alone
+from planner.engine.choices import SHARDINGS
+from planner.engine.constants import Constants, constants
+from planner.engine.records import values
+from planner.engine.step import step_seconds
+from planner.profile_device.links import ALL_REDUCE, GATHERS, MeasuredLink
+
+if TYPE_CHECKING:
+    from planner.profile_device.figures import Figures
+
+_UNSHARDED = SHARDINGS.index("none")
+
+
+def link_of(batch: Batch, figures: Figures) -> MeasuredLink | None:
+    """The measured link that collectives inside a node of this layout are reckoned by."""
+    devices = min(float(np.max(batch.parallel.num_devices)), float(np.max(batch.machine.domain)))
+    return figures.link(int(devices))
+
+
+def linked_parts(batch: Batch, figures: Figures) -> dict[str, float]:
+    """The engine's step, seconds by part, with the latency and bandwidth that were measured of the
+    collectives that the layout uses, and published ones for the rest."""
+    c, link = _without_overlap(figures), link_of(batch, figures)
+    if link is not None:
+        used = operations(batch)
+        rate = np.full(1, link.bytes_per_second(*used) / c.link)
+        batch = replace(batch, machine=replace(batch.machine, link=rate))
+        c = replace(c, collective_seconds=link.start_seconds(*used))
+    parts = values(step_seconds(batch, c))
+    return {name: float(np.max(seconds)) for name, seconds in parts.items()}
+
+
+def operations(batch: Batch) -> tuple[str, ...]:
+    """The collectives of a layout: gradients all-reduced, or weights gathered and gradients
+    scattered; activations either way."""
+    plain = bool(np.max(batch.parallel.sharding == _UNSHARDED))
+    if splits_data_alone(batch):
+        return ALL_REDUCE if plain else GATHERS
+    return (*ALL_REDUCE, *GATHERS)
+
+
+def _without_overlap(figures: Figures) -> Constants:
+    """Processors move the data of a collective with the cores that compute."""
+    c = constants()
+    if figures.recorded.kind != "cpu":
+        return c
+    return replace(
+        c,
+        reduce_hidden=0.0,
+        gather_hidden=0.0,
+        gather_floor=0.0,
+        tensor_hidden=0.0,
+        expert_hidden=0.0,
+    )

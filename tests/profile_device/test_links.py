@@ -1,0 +1,67 @@
+"""Collectives of a profile as links that plans reckon with."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.profile_device.figures import Figures, figures_from
+from planner.profile_device.links import ALL_REDUCE, GATHERS
+from planner.profile_device.reader import recorded_of
+from tests.profile_device.devices import collective_rows, profile, row
+
+
+def figures_with(*rows: dict[str, object]) -> Figures:
+    return figures_from(recorded_of(profile(results=list(rows)), "made up"))
+
+
+@given(st.integers(2, 1024), st.floats(1e-6, 1e-3), st.floats(1e8, 1e12))
+def test_the_links_own_bandwidth_and_start_are_found_again(
+    ranks: int, start: float, rate: float
+) -> None:
+    (link,) = figures_with(*collective_rows(ranks, start=start, rate=rate)).links
+    for used in (ALL_REDUCE, GATHERS, ()):
+        assert link.bytes_per_second(*used) == pytest.approx(rate, rel=1e-3)
+        assert link.start_seconds(*used) == pytest.approx(start / math.log2(ranks), rel=1e-3)
+
+
+def test_each_operation_has_its_own_bandwidth() -> None:
+    (link,) = figures_with(*collective_rows(4, rate=1e9, slow=4)).links
+    assert link.bytes_per_second(*ALL_REDUCE) == pytest.approx(1e9, rel=1e-3)
+    assert link.bytes_per_second(*GATHERS) == pytest.approx(0.5e9, rel=1e-3)
+
+
+def test_the_group_as_large_as_the_job_answers_it() -> None:
+    rows = [*collective_rows(2, rate=1e9), *collective_rows(8, rate=3e9)]
+    rows += collective_rows(16, nodes=2, rate=5e9)
+    found = figures_with(*rows)
+    for devices, ranks in ((2, 2), (8, 8), (4, 8), (64, 8)):
+        link = found.link(devices)
+        assert link is not None
+        assert (link.group.ranks, link.group.nodes) == (ranks, 1)
+    assert found.network is not None
+    assert found.network.ranks_per_node == 8
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"ranks": 1, "nodes": 1},
+        {"ranks": 4, "nodes": 0},
+        {"ranks": 4, "nodes": 8},
+        {"ranks": "4", "nodes": 1},
+        {"nodes": 1},
+    ],
+)
+def test_what_names_no_group_of_several_makes_no_link(shape: dict[str, object]) -> None:
+    rows = [each | {"shape": {"bytes": 1, **shape}} for each in collective_rows(4)]
+    assert figures_with(*rows).links == ()
+
+
+def test_times_that_show_no_bandwidth_make_no_link() -> None:
+    shape = {"ranks": 2, "nodes": 1, "backend": "gloo"}
+    rows = [row("all_reduce", shape, 1.0 / size, bytes=size) for size in (1e3, 1e6, 1e8)]
+    assert figures_with(*rows).links == ()
