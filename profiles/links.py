@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from profiles.result import Result
 
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv")
 
@@ -82,6 +86,12 @@ def links_by_group(timed: Iterable[Timed]) -> dict[Group, dict[str, Link]]:
         for group in sorted(points, reverse=True)
     }
     return {group: links for group, links in found.items() if links}
+
+
+def links_between(results: Iterable[Result]) -> dict[Group, dict[str, Link]]:
+    """The links that the results of a profile show."""
+    known = [each for each in results if each.median_s is not None]
+    return links_by_group((e.kernel, e.shape, e.bytes, e.median_s or 0.0) for e in known)
 
 
 def _group(shape: Mapping[str, int | str]) -> Group | None:

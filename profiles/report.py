@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from profiles.diffusion import Study
 from profiles.formats import FORMATS
-from profiles.links import Group, links_by_group
+from profiles.links import Group, links_between
 from profiles.result import Profile, Result
 from profiles.step import StepMeasurement
 
@@ -116,12 +116,9 @@ def _attention(profile: Profile) -> list[list[Cell]]:
 def link_lines(results: Sequence[Result], *, after: Sequence[str] = ()) -> list[str]:
     """Latency and bus bandwidth of collectives, fitted over their sizes, and `after`; nothing where
     none was measured."""
-    timed = [
-        (each.kernel, each.shape, each.bytes, each.median_s) for each in results if each.median_s
-    ]
     rows: list[list[Cell]] = [
         [f"{name}, {_ranks(group)}", duration(link.latency_s), si(link.bytes_per_second, "B/s")]
-        for group, links in links_by_group(timed).items()
+        for group, links in links_between(results).items()
         for name, link in links.items()
     ]
     if not rows:

@@ -78,6 +78,7 @@ def shown(known: Known, words: Words) -> None:
         figure=None,
         table=tables.traffic(profile, words),
     )
+    _links(profile, words)
     _quality(errors, words)
 
 
@@ -204,6 +205,19 @@ def _findings(profile: Profile, words: Words) -> None:
         with st.expander(words("machine.remarks", count=len(profile.warnings))):
             notes = "".join(f"<li>{escape(text)}</li>" for text in profile.warnings)
             st.html(f'<ul class="fr-list">{notes}</ul>')
+
+
+def _links(profile: Profile, words: Words) -> None:
+    table = tables.links(profile, words)
+    if table.rows:
+        section(
+            "links",
+            words,
+            title=words("machine.links_title"),
+            takeaway=words("machine.links_takeaway"),
+            figure=None,
+            table=table,
+        )
 
 
 def _quality(errors: Errors, words: Words) -> None:

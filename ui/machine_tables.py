@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from planner.quantities import show_bytes, show_duration, show_flops, show_percent, show_rate
 from profiles.formats import FORMATS
+from profiles.links import links_between
 from profiles.result import Profile, Result
 from ui.profile_compare import Group, Pair
 from ui.roofline import Roofline, family, shape_text
@@ -71,6 +72,30 @@ def traffic(profile: Profile, words: Words) -> Table:
         names=("copy", "bytes", "bytes_per_second", "iqr_of_median"),
         rows=tuple(rows),
         numeric=(1, 2, 3),
+    )
+
+
+def links(profile: Profile, words: Words) -> Table:
+    """What collectives between several devices showed of the link, by group and operation."""
+    rows = []
+    for group, fits in links_between(profile.results).items():
+        ranks = words(
+            "machine.ranks_on_nodes" if group.nodes > 1 else "machine.ranks",
+            ranks=group.ranks,
+            nodes=group.nodes,
+            backend=group.backend,
+        )
+        for name, link in fits.items():
+            rate, start = link.bytes_per_second, link.latency_s
+            shown = (words.name("machine_kernel", name), ranks)
+            cells = (*shown, show_duration(start), show_rate(rate, "B"))
+            rows.append(Row(cells=cells, values=(name, ranks, start, rate)))
+    columns = ("collective", "among", "latency", "bus_bandwidth")
+    return Table(
+        columns=tuple(words(f"machine.{key}") for key in columns),
+        names=("collective", "ranks", "latency_s", "bytes_per_second"),
+        rows=tuple(rows),
+        numeric=(2, 3),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from profiles.formats import FORMATS
+from profiles.links import COLLECTIVES
 from profiles.result import Profile, Result
 
 CACHED = 1.25  # times the memory's rate, from which a copy is said to run in a cache
@@ -21,6 +22,7 @@ _FAMILIES = {
     "h2d": "memory",
     "d2h": "memory",
     "allocate": "memory",
+    **dict.fromkeys(COLLECTIVES, "collective"),
     "launch": "launch",
     "layer_norm": "elementwise",
     "rms_norm": "elementwise",
@@ -39,7 +41,7 @@ def family(kernel: str) -> str:
     """What kind of work a kernel is.
 
     >>> family("sdpa_backward"), family("all_reduce")
-    ('attention', 'other')
+    ('attention', 'collective')
     """
     return _FAMILIES.get(kernel.removesuffix("_backward"), "other")
 

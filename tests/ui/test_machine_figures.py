@@ -175,3 +175,32 @@ def test_tables_hold_the_numbers_of_the_profile(language: str) -> None:
 
 def read(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_collectives_become_a_table_of_links(language: str) -> None:
+    words = Words(language=language)
+    assert tables.links(MEASURED, words).rows == ()
+    shape = {"ranks": 4, "nodes": 2, "backend": "nccl"}
+    timed = tuple(
+        Result(
+            kernel="all_gather",
+            format="fp32",
+            shape={"bytes": size, **shape},
+            mode="steady",
+            median_s=2e-5 + size / 1e10,
+            iqr_s=0.0,
+            n=3,
+            flops=0.0,
+            bytes=float(size),
+        )
+        for size in (2**10, 2**20, 2**28)
+    )
+    whole = dataclasses.replace(MEASURED, results=(*MEASURED.results, *timed))
+    ((name, ranks, start, rate),) = read(to_csv(tables.links(whole, words)))[1:]
+    assert name == "all_gather"
+    assert "4" in ranks
+    assert "nccl" in ranks
+    assert float(start) == pytest.approx(2e-5)
+    assert float(rate) == pytest.approx(1e10)
+    assert len(roofline_of(whole).points) == len(roofline_of(MEASURED).points)
