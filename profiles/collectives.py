@@ -60,9 +60,11 @@ def _call(distributed: Any, device: Device, name: str, size: int) -> Callable[[]
     if name == "all_reduce":
         return lambda: distributed.all_reduce(whole)
     if name == "all_gather":
-        return lambda: distributed.all_gather_into_tensor(whole, part)
+        gather = getattr(distributed, "all_gather_single", None)  # its name from torch 2.13
+        gather = gather or distributed.all_gather_into_tensor
+        return lambda: gather(whole, part)
     if name == "reduce_scatter":
-        scatter = getattr(distributed, "reduce_scatter_single", None)  # its name from torch 2.13
+        scatter = getattr(distributed, "reduce_scatter_single", None)  # likewise
         scatter = scatter or distributed.reduce_scatter_tensor
         return lambda: scatter(part, whole)
     if name == "all_to_all":

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv")
 
+_SHOWN = 0.1  # share of the largest size's time, from which its bytes decide it
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
@@ -40,14 +42,14 @@ def fit_link(points: Sequence[tuple[float, float]]) -> Link | None:
     >>> fit_link([(1e3, 2e-5 + 1e3 / 1e9), (1e6, 2e-5 + 1e6 / 1e9), (1e8, 2e-5 + 1e8 / 1e9)])
     Link(latency_s=2e-05, bytes_per_second=1000000000.0)
     """
-    known = [(x, t) for x, t in points if x > 0 and t > 0]
+    known = [(x, t) for x, t in points if x >= 1 and t > 0]
     if len(known) < 3:
         return None
     sizes, times = (np.array(column) for column in zip(*known, strict=True))
     scale = float(sizes.max())
     design = np.stack([1 / times, sizes / scale / times], axis=1)
     (latency, slope), *_ = np.linalg.lstsq(design, np.ones(len(times)), rcond=None)
-    if slope <= 0:
+    if slope < _SHOWN * float(times[sizes.argmax()]):
         return None
     return Link(
         latency_s=float(f"{max(latency, 0.0):.6g}"),
@@ -67,9 +69,9 @@ class Group:
 Timed = tuple[str, Mapping[str, int | str], float, float]  # operation, shape, bus bytes, seconds
 
 
-def links_by_group(timed: Iterable[Timed]) -> dict[Group, dict[str, Link]]:
-    """The link that each operation showed in each group, those of most ranks first; operations
-    without a bandwidth are left out.
+def links_by_group(timed: Iterable[Timed]) -> dict[Group, dict[str, Link | None]]:
+    """The link that each operation showed in each group, those of most ranks first; None for one
+    whose sizes show no bandwidth.
 
     >>> shape = {"ranks": 2, "nodes": 1, "backend": "gloo"}
     >>> rows = [("all_reduce", shape, x, 1e-5 + x / 1e9) for x in (1e3, 1e6, 1e8)]
@@ -81,14 +83,13 @@ def links_by_group(timed: Iterable[Timed]) -> dict[Group, dict[str, Link]]:
         group = _group(shape)
         if operation in COLLECTIVES and group is not None:
             points.setdefault(group, {}).setdefault(operation, []).append((moved, seconds))
-    found = {
-        group: {name: link for name, each in points[group].items() if (link := fit_link(each))}
+    return {
+        group: {name: fit_link(each) for name, each in points[group].items()}
         for group in sorted(points, reverse=True)
     }
-    return {group: links for group, links in found.items() if links}
 
 
-def links_between(results: Iterable[Result]) -> dict[Group, dict[str, Link]]:
+def links_between(results: Iterable[Result]) -> dict[Group, dict[str, Link | None]]:
     """The links that the results of a profile show."""
     known = [each for each in results if each.median_s is not None]
     return links_by_group((e.kernel, e.shape, e.bytes, e.median_s or 0.0) for e in known)

@@ -117,7 +117,11 @@ def link_lines(results: Sequence[Result], *, after: Sequence[str] = ()) -> list[
     """Latency and bus bandwidth of collectives, fitted over their sizes, and `after`; nothing where
     none was measured."""
     rows: list[list[Cell]] = [
-        [f"{name}, {_ranks(group)}", duration(link.latency_s), si(link.bytes_per_second, "B/s")]
+        [
+            f"{name}, {_ranks(group)}",
+            duration(link.latency_s) if link else None,
+            si(link.bytes_per_second, "B/s") if link else None,
+        ]
         for group, links in links_between(results).items()
         for name, link in links.items()
     ]

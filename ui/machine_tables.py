@@ -86,7 +86,8 @@ def links(profile: Profile, words: Words) -> Table:
             backend=group.backend,
         )
         for name, link in fits.items():
-            rate, start = link.bytes_per_second, link.latency_s
+            start = None if link is None else link.latency_s
+            rate = None if link is None else link.bytes_per_second
             shown = (words.name("machine_kernel", name), ranks)
             cells = (*shown, show_duration(start), show_rate(rate, "B"))
             rows.append(Row(cells=cells, values=(name, ranks, start, rate)))

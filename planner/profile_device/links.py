@@ -46,6 +46,8 @@ def links_of(results: Sequence[Measured]) -> tuple[MeasuredLink, ...]:
         for each in results
         if each.kernel in (*ALL_REDUCE, *GATHERS)
     ]
-    return tuple(
-        MeasuredLink(group=group, fits=fits) for group, fits in links_by_group(timed).items()
-    )
+    found = {
+        group: {name: link for name, link in links.items() if link is not None}
+        for group, links in links_by_group(timed).items()
+    }
+    return tuple(MeasuredLink(group=group, fits=fits) for group, fits in found.items() if fits)

@@ -65,3 +65,18 @@ def test_times_that_show_no_bandwidth_make_no_link() -> None:
     shape = {"ranks": 2, "nodes": 1, "backend": "gloo"}
     rows = [row("all_reduce", shape, 1.0 / size, bytes=size) for size in (1e3, 1e6, 1e8)]
     assert figures_with(*rows).links == ()
+
+
+SECONDS, BYTES = st.floats(1e-10, 1e6), st.floats(0, 1e15)
+
+
+@given(st.lists(st.tuples(SECONDS, BYTES), min_size=3, max_size=6), st.integers(2, 2**53))
+def test_no_times_however_odd_make_a_link_of_no_rate(
+    timed: list[tuple[float, float]], ranks: int
+) -> None:
+    shape = {"ranks": ranks, "nodes": 1, "backend": "gloo"}
+    sound = [(seconds, moved) for seconds, moved in timed if moved / seconds <= 1e19]
+    rows = [row("all_reduce", shape, seconds, bytes=moved) for seconds, moved in sound]
+    for link in figures_with(*rows).links:
+        assert 1e-7 < link.bytes_per_second() < 1e26
+        assert 0 <= link.start_seconds() < 1e7

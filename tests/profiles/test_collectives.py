@@ -62,6 +62,7 @@ def test_a_link_that_follows_the_law_is_found_again(latency: float, rate: float)
 
 def test_times_without_a_trend_give_no_bandwidth() -> None:
     assert fit_link([(1e3, 1.0), (1e6, 0.5), (1e9, 0.1)]) is None
+    assert fit_link([(1e3, 1.0), (1e6, 1.001), (1e9, 1.002)]) is None
     assert fit_link([(1e3, 1.0)]) is None
 
 
