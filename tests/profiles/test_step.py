@@ -43,12 +43,14 @@ def test_a_step_trains_in_every_format(device: Device, precision: str) -> None:
     assert not torch.equal(before, model.layers[0].qkv.weight.detach())
 
 
-def test_a_measured_step_has_its_parts_and_their_sum_is_near_the_whole(device: Device) -> None:
-    found = measure_step(tiny(device), device=device, steps=5, seconds=5)
+def test_a_measured_step_has_its_parts_and_their_sum_is_near_the_whole() -> None:
+    device = open_device("cpu")
+    device.clock = "cpu"  # what other processes take is not counted
+    found = measure_step(tiny(device), device=device, steps=5, seconds=20)
     assert found.n >= 3
     assert found.phases is not None
     parts = found.phases.forward_s + found.phases.backward_s + found.phases.update_s
-    assert 0.3 < parts / found.step_s < 3  # on a busy machine
+    assert 0.3 < parts / found.step_s < 3
     assert found.energy_j is None or found.energy_j > 0
     assert found.compile_s is None
 
