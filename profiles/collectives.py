@@ -1,4 +1,5 @@
-"""Time of collectives by size, run under torchrun: NCCL between GPUs, Gloo between CPUs.
+"""Time of collectives by size, run under torchrun: NCCL between GPUs, Gloo between CPUs; and how
+much slower a device's own work is while all ranks work.
 
 `torchrun --nproc-per-node 4 -m profiles.collectives --out FILE` on one machine; on several, the
 same line on each with `--nnodes` and `--rdzv-endpoint`.
@@ -15,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from profiles import at_once
 from profiles.device import Device, open_device
 from profiles.environment import environment, sku_of
 from profiles.errors import ProfileError
@@ -22,12 +24,13 @@ from profiles.file import read_profile, write_profile
 from profiles.gauge import Gauge
 from profiles.gauges import gauge_of
 from profiles.links import COLLECTIVES, bus_bytes
+from profiles.ranks import group_shape, passes_limit, slowest_samples
 from profiles.report import link_lines
 from profiles.result import SCHEMA, Profile, Result
 from profiles.statistics import iqr, median
 
 SIZES = tuple(2**power for power in range(10, 29, 2))  # bytes of one rank's whole buffer
-_WARM, _SAMPLES, _SECONDS = 3, 20, 1.0  # calls before, calls timed at most, s of one size
+_SECONDS = 1.0  # of one size
 _WORD = 4  # bytes of an FP32 element
 
 
@@ -41,13 +44,13 @@ def measured(
         for size in sizes:
             call = _call(distributed, device, name, size)
             try:
-                samples = _samples(distributed, device, call, seconds)
+                samples = slowest_samples(distributed, device, call, seconds)
             except (RuntimeError, NotImplementedError) as error:  # on every rank alike
                 found.append(_unsupported(distributed, name, size, backend, str(error)))
                 break
             found.append(_result(distributed, name, size, backend, samples))
-            if median(samples) * (_WARM + 3) > seconds:
-                break  # the next size would pass the limit of one size
+            if passes_limit(median(samples), seconds):
+                break
     return found
 
 
@@ -90,37 +93,13 @@ def _pairs(distributed: Any, buffer: Any) -> Callable[[], Any]:
     return second if rank == last else lambda: None
 
 
-def _samples(
-    distributed: Any, device: Device, call: Callable[[], Any], seconds: float
-) -> list[float]:
-    """Seconds of the slowest rank for each call; all ranks agree on how many."""
-    for _ in range(_WARM):
-        once = _slowest(distributed, device, call)
-    count = max(3, min(_SAMPLES, int(seconds / max(once, 1e-7))))
-    return [_slowest(distributed, device, call) for _ in range(count)]
-
-
-def _slowest(distributed: Any, device: Device, call: Callable[[], Any]) -> float:
-    distributed.barrier()
-    mine = device.region(call, 1).seconds
-    slowest = device.torch.tensor([mine], dtype=device.torch.float64, device=device.label)
-    distributed.all_reduce(slowest, op=distributed.ReduceOp.MAX)
-    return float(slowest.item())
-
-
-def _shape(distributed: Any, size: int, backend: str) -> dict[str, int | str]:
-    ranks = int(distributed.get_world_size())
-    here = int(os.environ.get("LOCAL_WORLD_SIZE", ranks))
-    return {"bytes": size, "ranks": ranks, "nodes": max(1, ranks // here), "backend": backend}
-
-
 def _result(distributed: Any, name: str, size: int, backend: str, samples: list[float]) -> Result:
     ranks = int(distributed.get_world_size())
     times = [each / 2 for each in samples] if name == "send_recv" else samples
     return Result(
         kernel=name,
         format="fp32",
-        shape=_shape(distributed, size, backend),
+        shape={"bytes": size} | group_shape(distributed, backend),
         mode="steady",
         median_s=median(times),
         iqr_s=iqr(times),
@@ -134,7 +113,7 @@ def _unsupported(distributed: Any, name: str, size: int, backend: str, why: str)
     return Result(
         kernel=name,
         format="fp32",
-        shape=_shape(distributed, size, backend),
+        shape={"bytes": size} | group_shape(distributed, backend),
         mode="steady",
         median_s=None,
         iqr_s=None,
@@ -194,6 +173,7 @@ def _run(args: argparse.Namespace) -> int:
     try:
         sizes = [each for each in SIZES if each <= args.most]
         results = measured(device, backend, sizes, args.seconds)
+        results += at_once.measured(device, torch.distributed, backend, args.seconds)
         if torch.distributed.get_rank() == 0:
             _write(args, device, results)
         torch.distributed.barrier()

@@ -80,7 +80,7 @@ def links_by_group(timed: Iterable[Timed]) -> dict[Group, dict[str, Link | None]
     """
     points: dict[Group, dict[str, list[tuple[float, float]]]] = {}
     for operation, shape, moved, seconds in timed:
-        group = _group(shape)
+        group = group_of(shape)
         if operation in COLLECTIVES and group is not None:
             points.setdefault(group, {}).setdefault(operation, []).append((moved, seconds))
     return {
@@ -95,8 +95,8 @@ def links_between(results: Iterable[Result]) -> dict[Group, dict[str, Link | Non
     return links_by_group((e.kernel, e.shape, e.bytes, e.median_s or 0.0) for e in known)
 
 
-def _group(shape: Mapping[str, int | str]) -> Group | None:
-    """None for what names no group of several ranks."""
+def group_of(shape: Mapping[str, int | str]) -> Group | None:
+    """The group that a shape names; None for what names no group of several ranks."""
     ranks, nodes = shape.get("ranks"), shape.get("nodes", 1)
     if not isinstance(ranks, int) or not isinstance(nodes, int):
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from profiles.at_once import COPY, PRODUCT, slowdowns_between
 from profiles.diffusion import Study
 from profiles.formats import FORMATS
 from profiles.links import Group, links_between
@@ -127,7 +128,20 @@ def link_lines(results: Sequence[Result], *, after: Sequence[str] = ()) -> list[
     ]
     if not rows:
         return []
-    return [*table(["collectives, FP32", "latency", "bus bandwidth"], rows), *after]
+    return [
+        *table(["collectives, FP32", "latency", "bus bandwidth"], rows),
+        *_slowdown_lines(results),
+        *after,
+    ]
+
+
+def _slowdown_lines(results: Sequence[Result]) -> list[str]:
+    return [
+        f"{_ranks(group)} at once: a product takes {ratios[PRODUCT]:.2f}, a copy "
+        f"{ratios[COPY]:.2f} times what one alone takes"
+        for group, ratios in slowdowns_between(results).items()
+        if {PRODUCT, COPY} <= set(ratios)
+    ]
 
 
 def _ranks(group: Group) -> str:

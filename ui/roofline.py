@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from profiles.at_once import COPY, PRODUCT
 from profiles.formats import FORMATS
 from profiles.links import COLLECTIVES
 from profiles.result import Profile, Result
@@ -22,7 +23,7 @@ _FAMILIES = {
     "h2d": "memory",
     "d2h": "memory",
     "allocate": "memory",
-    **dict.fromkeys(COLLECTIVES, "collective"),
+    **dict.fromkeys((*COLLECTIVES, PRODUCT, COPY), "collective"),
     "launch": "launch",
     "layer_norm": "elementwise",
     "rms_norm": "elementwise",
@@ -34,6 +35,7 @@ _FAMILIES = {
     "cross_entropy": "elementwise",
     "embedding": "elementwise",
 }
+_PLACELESS = ("launch", "memory", "collective")  # their arithmetic, if any, says nothing
 FAMILIES = (*dict.fromkeys(_FAMILIES.values()), "other")
 
 
@@ -114,7 +116,7 @@ def roofline_of(profile: Profile) -> Roofline:
 
 def _point(result: Result) -> Point | None:
     rate = result.flops_per_second
-    if not rate or not result.bytes or family(result.kernel) in ("launch", "memory"):
+    if not rate or not result.bytes or family(result.kernel) in _PLACELESS:
         return None
     return Point(result=result, intensity=result.flops / result.bytes, rate=rate)
 

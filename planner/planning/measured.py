@@ -58,7 +58,7 @@ def measured_step(
     device = each.device
     if device is None:
         return None
-    from planner.profile_device.parallel import link_of, linked_parts
+    from planner.profile_device.parallel import at_once, link_of, linked_parts
 
     link = None
     if each.num_devices > 1:
@@ -75,6 +75,8 @@ def measured_step(
             spread=_wider(prior, device.transfer),
         )
     found = _profiled(each, batch, device)
+    if link is not None:
+        found = at_once(found, link)
     parts = {**engine, **found.parts}
     again = _repeated(engine, parts)
     parts["recompute"] = again
@@ -175,7 +177,16 @@ def _between(each: Scenario, made: MeasuredStep) -> str:
     backend = f" ({group.backend})" if group.backend else ""
     return (
         f"{work}; communication by collectives measured among {group.ranks} ranks{backend}: "
-        f"{rate} of bus bandwidth"
+        f"{rate} of bus bandwidth{_slowdown(made.link) if made.kernels else ''}"
+    )
+
+
+def _slowdown(link: MeasuredLink) -> str:
+    if not link.slower:
+        return ""
+    return (
+        f"; with all of them at work a product takes {link.products_slower:.2f}, a copy "
+        f"{link.traffic_slower:.2f} times as long as alone"
     )
 
 
@@ -209,9 +220,10 @@ def warnings_of(each: Scenario, made: MeasuredStep) -> Iterator[str]:
     if each.devices_per_node > 1 and made.device.figures.recorded.kind == "cpu":
         threads = made.device.figures.recorded.threads
         own = f"{threads} cores" if threads and threads > 1 else "a core"
+        timed = made.link is not None and made.link.slower
         yield (
-            f"{each.devices_per_node} processes share the memory bandwidth that the profile's had "
-            f"alone; each needs {own} of its own"
+            f"each of the {each.devices_per_node} processes of a machine needs {own} of its own"
+            + ("" if timed else "; the profile's had the memory's bandwidth to itself")
         )
     number_format = MATMUL[each.run.training.precision]
     row = made.device.left_out(number_format)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import geometric_mean
 
 from planner.profile_device.reader import Measured
+from profiles.at_once import COPY, PRODUCT, slowdowns
 from profiles.links import Group, Link, links_by_group
 
 ALL_REDUCE, GATHERS = ("all_reduce",), ("all_gather", "reduce_scatter")
@@ -20,6 +21,7 @@ class MeasuredLink:
 
     group: Group
     fits: dict[str, Link]  # by operation: those that the engine builds on
+    slower: dict[str, float]  # at_once kernel -> its time while all ranks work over alone
 
     @property
     def ranks_per_node(self) -> int:
@@ -34,6 +36,16 @@ class MeasuredLink:
         found = self._of(operations)
         starts = [each.latency_s / _PASSES.get(name, 1) for name, each in found.items()]
         return sum(starts) / len(starts) / math.log2(self.group.ranks)
+
+    @property
+    def products_slower(self) -> float:
+        """Time of products while all ranks work, over alone; 1 where nobody timed it."""
+        return self.slower.get(PRODUCT, 1.0)
+
+    @property
+    def traffic_slower(self) -> float:
+        """The same of memory-bound work."""
+        return self.slower.get(COPY, 1.0)
 
     def _of(self, operations: Sequence[str]) -> dict[str, Link]:
         return {name: self.fits[name] for name in operations if name in self.fits} or self.fits
@@ -50,4 +62,9 @@ def links_of(results: Sequence[Measured]) -> tuple[MeasuredLink, ...]:
         group: {name: link for name, link in links.items() if link is not None}
         for group, links in links_by_group(timed).items()
     }
-    return tuple(MeasuredLink(group=group, fits=fits) for group, fits in found.items() if fits)
+    slower = slowdowns((each.kernel, each.shape, each.seconds) for each in results)
+    return tuple(
+        MeasuredLink(group=group, fits=fits, slower=slower.get(group, {}))
+        for group, fits in found.items()
+        if fits
+    )

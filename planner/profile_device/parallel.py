@@ -16,7 +16,9 @@ from planner.profile_device.links import ALL_REDUCE, GATHERS, MeasuredLink
 
 if TYPE_CHECKING:
     from planner.profile_device.figures import Figures
+    from planner.profile_device.step import ProfiledStep
 
+_PRODUCTS = ("matmul", "attention", "output_layer")  # parts that arithmetic decides
 _UNSHARDED = SHARDINGS.index("none")
 
 
@@ -24,6 +26,17 @@ def link_of(batch: Batch, figures: Figures) -> MeasuredLink | None:
     """The measured link that collectives inside a node of this layout are reckoned by."""
     devices = min(float(np.max(batch.parallel.num_devices)), float(np.max(batch.machine.domain)))
     return figures.link(int(devices))
+
+
+def at_once(step: ProfiledStep, link: MeasuredLink) -> ProfiledStep:
+    """The step of a device while all others work too, as measured of products and of copies."""
+    slower = {
+        name: link.products_slower if name in _PRODUCTS else link.traffic_slower
+        for name in step.parts
+        if name != "launch"
+    }
+    parts = {name: seconds * slower.get(name, 1.0) for name, seconds in step.parts.items()}
+    return replace(step, parts=parts, measured=step.measured * link.products_slower)
 
 
 def linked_parts(batch: Batch, figures: Figures) -> dict[str, float]:

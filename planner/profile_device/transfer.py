@@ -21,6 +21,7 @@ from planner.errors import PlannerError
 from planner.profile_device.figures import Figures, figures_from
 from planner.profile_device.products import is_product
 from planner.profile_device.reader import FIELD, Measured
+from profiles.at_once import COPY, PRODUCT
 from profiles.links import COLLECTIVES
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 FILE = Path(__file__).parent / "data" / "transfer_error.json"
 _HOST_KERNELS = frozenset({"launch"})  # the host's work, whatever the device
 # of the measured machine's links and driver
-_LEFT_BEHIND = frozenset({"h2d", "d2h", "allocate", *COLLECTIVES})
+_LEFT_BEHIND = frozenset({"h2d", "d2h", "allocate", PRODUCT, COPY, *COLLECTIVES})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

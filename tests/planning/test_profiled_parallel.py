@@ -14,8 +14,9 @@ from planner.models import load_model
 from planner.planning.outline import Outline
 from planner.planning.plan import plan
 from planner.run import Run
+from profiles.at_once import COPY, PRODUCT
 from tests.planning.jobs import A100, H100, bones
-from tests.profile_device.devices import collective_rows, profile
+from tests.profile_device.devices import busy_rows, collective_rows, profile
 
 GPT2 = load_model("gpt2-124m")
 PARAMS = GPT2.params_total
@@ -88,7 +89,26 @@ def test_of_two_groups_the_one_as_large_as_the_job_answers(tmp_path: Path) -> No
 def test_ranks_share_a_processors_memory(tmp_path: Path) -> None:
     found = plan(run_on(written(tmp_path, *collective_rows(4)), 4), model=GPT2)
     assert found.memory.capacity_bytes == 2**34 / 4
-    assert any("share the memory bandwidth" in each for each in found.warnings)
+    (said,) = [each for each in found.warnings if "processes of a machine" in each]
+    assert "bandwidth to itself" in said
+
+
+def test_what_all_ranks_at_once_slow_down_is_slower_in_the_plan(tmp_path: Path) -> None:
+    rows = collective_rows(4)
+    plain = outlined(written(tmp_path, *rows), 4).step.parts
+    crowd = [*busy_rows(4, PRODUCT, 1.25), *busy_rows(4, COPY, 1.5), *busy_rows(2, COPY, 3.0)]
+    path = written(tmp_path, *rows, *crowd, name="crowd.json")
+    slower = outlined(path, 4).step.parts
+    for name in ("matmul", "attention", "output_layer"):
+        assert slower[name] == pytest.approx(1.25 * plain[name])
+    for name in ("elementwise", "embedding", "optimizer"):
+        assert slower[name] == pytest.approx(1.5 * plain[name])
+    for name in ("launch", "data_parallel"):
+        assert slower[name] == pytest.approx(plain[name])
+    assert outlined(path, 1).step.parts["matmul"] == pytest.approx(plain["matmul"])
+    made = plan(run_on(path, 4), model=GPT2)
+    assert any("a product takes 1.25, a copy 1.50 times" in each for each in made.evidence.reasons)
+    assert not any("to itself" in each for each in made.warnings)
 
 
 def test_without_collectives_several_are_refused_with_the_way_to_measure_them(

@@ -111,3 +111,12 @@ def collective_rows(
             seconds = passes * start + moved / rate * pace
             rows.append(row(name, shape, seconds, bytes=moved))
     return rows
+
+
+def busy_rows(ranks: int, kernel: str, slower: float) -> list[dict[str, Any]]:
+    """A kernel by one rank alone, and `slower` times that by all at once."""
+    shape = {"ranks": ranks, "nodes": 1, "backend": "gloo"}
+    return [
+        row(kernel, shape | {"busy": busy}, seconds, bytes=1e6)
+        for busy, seconds in ((1, 1e-3), (ranks, slower * 1e-3))
+    ]

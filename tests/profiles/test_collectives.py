@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles.at_once import COPY, PRODUCT, slowdowns_between
 from profiles.file import read_profile
 from profiles.links import COLLECTIVES, bus_bytes, fit_link
 from tests.conftest import PROJECT
@@ -33,7 +34,10 @@ def test_every_collective_is_measured_by_size(ranks: int, tmp_path: Path) -> Non
     done = torchrun(ranks, "--out", str(path), "--most", "65536", "--seconds", "0.2")
     assert done.returncode == 0, done.stderr[-2000:]
     found = read_profile(path)
-    assert {each.kernel for each in found.results if each.measured} == set(COLLECTIVES)
+    assert {each.kernel for each in found.results if each.measured} == {*COLLECTIVES, PRODUCT, COPY}
+    (ratios,) = slowdowns_between(found.results).values()
+    assert set(ratios) == {PRODUCT, COPY}
+    assert all(1 <= each < 50 for each in ratios.values())
     assert {each.shape["ranks"] for each in found.results} == {ranks}
     assert all("all_reduce" not in each.kernel or each.median_s for each in found.results)
     assert "latency" in done.stdout
