@@ -12,6 +12,7 @@ from planner.engine.choices import SHARDINGS
 from planner.engine.constants import Constants, constants
 from planner.engine.records import values
 from planner.engine.step import step_seconds
+from planner.engine.weights import local_weights
 from planner.profile_device.links import ALL_REDUCE, GATHERS, MeasuredLink
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from planner.profile_device.step import ProfiledStep
 
 _PRODUCTS = ("matmul", "attention", "output_layer")  # parts that arithmetic decides
-_UNSHARDED = SHARDINGS.index("none")
+_UNSHARDED, _ZERO3, _HSDP = (SHARDINGS.index(word) for word in ("none", "zero3", "hsdp"))
 
 
 def link_of(batch: Batch, figures: Figures) -> MeasuredLink | None:
@@ -48,8 +49,33 @@ def linked_parts(batch: Batch, figures: Figures) -> dict[str, float]:
         rate = np.full(1, link.bytes_per_second(*used) / c.link)
         batch = replace(batch, machine=replace(batch.machine, link=rate))
         c = replace(c, collective_seconds=link.start_seconds(*used))
-    parts = values(step_seconds(batch, c))
-    return {name: float(np.max(seconds)) for name, seconds in parts.items()}
+    parts = {name: float(np.max(each)) for name, each in values(step_seconds(batch, c)).items()}
+    if splits_data_alone(batch):
+        staged = "data_parallel" if parts["data_parallel"] else "sharding"
+        parts[staged] += staging_seconds(batch, figures)
+    return parts
+
+
+def staging_seconds(batch: Batch, figures: Figures) -> float:
+    """Seconds that a processor spends on the buffers of collectives in one optimizer step.
+
+    Fully sharded weights are gathered twice a micro-step into a flat buffer and copied to their
+    places, their gradients copied into another to be scattered (torch's fully_shard): five times
+    the weights are mapped anew and six times moved. Replicated ones copy gradients to standing
+    buckets and back once a step (DistributedDataParallel). An accelerator's allocator keeps its
+    buffers, and the engine's fit to published runs holds its copies.
+    """
+    copy = figures.traffic("copy", "fp32")
+    if figures.recorded.kind != "cpu" or copy is None:
+        return 0.0
+    weights, width = local_weights(batch), batch.recipe.activation_bytes
+    steps = float(np.max(batch.parallel.accumulation))
+    if np.max((batch.parallel.sharding == _ZERO3) | (batch.parallel.sharding == _HSDP)):
+        whole = float(np.max(weights.unsharded * width))
+        mapped = 5 * whole * figures.mapping_seconds_per_byte
+        return steps * (mapped + float(copy.seconds(6 * whole)))
+    gradients = weights.trainable_dense + weights.trainable_expert
+    return float(copy.seconds(float(np.max(4 * gradients * batch.recipe.reduce_bytes))))
 
 
 def operations(batch: Batch) -> tuple[str, ...]:
