@@ -6,7 +6,8 @@ transformers as `forerun plan --profile FILE --count 2` does, with gradients all
 (DistributedDataParallel) and with everything sharded (fully_shard), trains them for a few steps
 over Gloo, one thread a rank, and prints both with the error. Beside it the same step without
 communication, in one process and in as many at once as there are ranks: what sharing the machine
-alone costs.
+alone costs. All times are divided by the machine's pace against the time of the profile, by a few
+of its kernels.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from torch import distributed
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
+from benchmarks.profile_steps.pace import pace
 from benchmarks.profile_steps.transformers import SEQ_LEN, SIZES, TransformerCase
 from planner import plan
 from profiles.device import open_device
@@ -109,18 +111,22 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, default=2)
     arguments = parser.parse_args()
     ranks, errors, inside = arguments.ranks, [], 0
-    print("model    batch sharding  alone  at once  measured   planned    error 80 %")
+    device = open_device("cpu")
+    device.torch.set_num_threads(1)
+    print("model    batch sharding  pace  alone  at once  measured   planned    error 80 %")
     for name in SIZES:
         for size in (1, 4):
             case = TransformerCase(name=name, micro_batch=size, precision="fp32")
-            alone = measured(Job(case, "alone"), 1)
-            at_once = measured(Job(case, "alone"), ranks)
+            single = plan(case.run(arguments.profile), model=case.model())
+            now = pace(arguments.profile, device, single)
+            alone = measured(Job(case, "alone"), 1) / now
+            at_once = measured(Job(case, "alone"), ranks) / now
             for way in WAYS:
                 run = case.run(arguments.profile).changed(
                     {"hardware.count": ranks, "training.layout": {"sharding": way}}
                 )
                 step = plan(run, model=case.model()).step
-                seconds = measured(Job(case, way), ranks) + step.parts["overhead"]
+                seconds = measured(Job(case, way), ranks) / now + step.parts["overhead"]
                 holds = step.low <= seconds <= step.high
                 errors.append(abs(step.seconds / seconds - 1))
                 inside += holds
@@ -128,7 +134,7 @@ def main() -> None:
                     f"{part} {1e3 * s:.3g}" for part, s in step.parts.items() if s > 0
                 )
                 print(
-                    f"{name:8} {size:5} {way:8} {1e3 * alone:6.0f} {1e3 * at_once:8.0f} "
+                    f"{name:8} {size:5} {way:8} {now:5.2f} {1e3 * alone:6.0f} {1e3 * at_once:8.0f} "
                     f"{1e3 * seconds:6.0f} ms {1e3 * step.seconds:6.0f} ms "
                     f"{100 * (step.seconds / seconds - 1):+6.1f} % "
                     f"{'inside' if holds else 'OUTSIDE':>7} | {parts}",
