@@ -1,23 +1,28 @@
 """Planned against really measured data-parallel training steps on this machine's processors.
 
-`python -m benchmarks.profile_parallel --profile FILE [--ranks 2]`: FILE holds collectives of as
-many ranks (`torchrun --nproc-per-node 2 -m profiles.collectives --out FILE`). Plans three
+`python -m benchmarks.profile_parallel --profile FILE [--ranks 2] [--write]`: FILE holds collectives
+of as many ranks (`torchrun --nproc-per-node 2 -m profiles.collectives --out FILE`). Plans three
 transformers as `forerun plan --profile FILE --count 2` does, with gradients all-reduced
 (DistributedDataParallel) and with everything sharded (fully_shard), trains them for a few steps
 over Gloo, one thread a rank, and prints both with the error. Beside it the same step without
 communication, in one process and in as many at once as there are ranks: what sharing the machine
 alone costs. All times are divided by the machine's pace against the time of the profile, by a few
-of its kernels.
+of its kernels. `--write` keeps the deviation of steps from their plans, which the intervals of
+plans of several devices by a profile rest on.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import math
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import product
 from statistics import median
 from typing import Any
 
@@ -30,6 +35,8 @@ from torch.nn.parallel import DistributedDataParallel
 from benchmarks.profile_steps.pace import pace
 from benchmarks.profile_steps.transformers import SEQ_LEN, SIZES, TransformerCase
 from planner import plan
+from planner.planning.result import StepPart
+from planner.profile_device.quality import PARALLEL_FILE
 from profiles.device import open_device
 from profiles.training import transformer_step
 from profiles.transformer import make_model
@@ -104,46 +111,123 @@ def _slowest(step: Callable[[], None]) -> float:
     return float(took.item())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A plan and what was measured, times at the pace of the profile."""
+
+    case: TransformerCase
+    way: str
+    pace: float  # of the machine, time now over time of the profile
+    seconds: float  # measured, with what a plan adds for a loader and logging
+    step: StepPart
+
+    @property
+    def log_error(self) -> float:
+        return math.log(self.step.seconds / self.seconds)
+
+    @property
+    def inside(self) -> bool:
+        return self.step.low <= self.seconds <= self.step.high
+
+
+class Bench:
+    """This machine's processors, and a profile of them."""
+
+    def __init__(self, profile: str, ranks: int) -> None:
+        self.profile, self.ranks = profile, ranks
+        self.device = open_device("cpu")
+        self.device.torch.set_num_threads(1)
+
+    def at_pace(self, job: Job, ranks: int) -> tuple[float, float]:
+        """Seconds of a job at the pace of the profile, and the pace now."""
+        single = plan(job.case.run(self.profile), model=job.case.model())
+        before = pace(self.profile, self.device, single)
+        seconds = measured(job, ranks)
+        now = math.sqrt(before * pace(self.profile, self.device, single))
+        return seconds / now, now
+
+    def row(self, case: TransformerCase, way: str) -> Row:
+        """A step of all ranks, planned and measured."""
+        run = case.run(self.profile).changed(
+            {"hardware.count": self.ranks, "training.layout": {"sharding": way}}
+        )
+        step = plan(run, model=case.model()).step
+        seconds, now = self.at_pace(Job(case, way), self.ranks)
+        return Row(
+            case=case, way=way, pace=now, seconds=seconds + step.parts["overhead"], step=step
+        )
+
+
+def show(row: Row, alone: float, at_once: float) -> None:
+    """One line: times, error, whether the interval holds it, parts of the plan."""
+    case, step = row.case, row.step
+    parts = ", ".join(f"{part} {1e3 * s:.3g}" for part, s in step.parts.items() if s > 0)
+    print(
+        f"{case.name:8} {case.micro_batch:5} {row.way:8} {row.pace:5.2f} {1e3 * alone:6.0f} "
+        f"{1e3 * at_once:8.0f} {1e3 * row.seconds:6.0f} ms {1e3 * step.seconds:6.0f} ms "
+        f"{100 * math.expm1(row.log_error):+6.1f} % {'inside' if row.inside else 'OUTSIDE':>7} "
+        f"| {parts}",
+        flush=True,
+    )
+
+
+def sigma_of(rows: Sequence[Row]) -> float:
+    """Root mean square of the logarithm of plan over step."""
+    return math.sqrt(sum(row.log_error**2 for row in rows) / len(rows))
+
+
+def summary(rows: Sequence[Row]) -> None:
+    errors = [abs(math.expm1(row.log_error)) for row in rows]
+    inside = sum(row.inside for row in rows)
+    for way in WAYS:
+        own = [math.expm1(row.log_error) for row in rows if row.way == way]
+        print(
+            f"  {way:8} median {100 * median(map(abs, own)):.1f} %, bias {100 * median(own):+.1f} %"
+        )
+    print(
+        f"median error {100 * median(errors):.1f} %, largest {100 * max(errors):.1f} %; "
+        f"{inside} of {len(rows)} inside the interval that is to hold 80 %; "
+        f"deviation {sigma_of(rows):.3f}"
+    )
+
+
+def write(rows: Sequence[Row], ranks: int) -> None:
+    """Keep the deviation with its origin."""
+    meaning = (
+        "standard deviation of the logarithm by which a data-parallel training step deviates from "
+        "its plan by profile with collectives"
+    )
+    origin = {
+        "command": "python -m benchmarks.profile_parallel --write",
+        "date": datetime.now(UTC).date().isoformat(),
+        "ranks": ranks,
+        "steps": len(rows),
+        "of": sorted({row.case.name for row in rows}),
+    }
+    found = {"sigma": round(sigma_of(rows), 4), "meaning": meaning, "measured": origin}
+    PARALLEL_FILE.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     """Prints one row per model, batch and sharding."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--profile", required=True, help="profile file of this machine")
     parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--write", action="store_true", help="keep the deviation for intervals")
     arguments = parser.parse_args()
-    ranks, errors, inside = arguments.ranks, [], 0
-    device = open_device("cpu")
-    device.torch.set_num_threads(1)
+    bench = Bench(arguments.profile, arguments.ranks)
+    rows = []
     print("model    batch sharding  pace  alone  at once  measured   planned    error 80 %")
-    for name in SIZES:
-        for size in (1, 4):
-            case = TransformerCase(name=name, micro_batch=size, precision="fp32")
-            single = plan(case.run(arguments.profile), model=case.model())
-            now = pace(arguments.profile, device, single)
-            alone = measured(Job(case, "alone"), 1) / now
-            at_once = measured(Job(case, "alone"), ranks) / now
-            for way in WAYS:
-                run = case.run(arguments.profile).changed(
-                    {"hardware.count": ranks, "training.layout": {"sharding": way}}
-                )
-                step = plan(run, model=case.model()).step
-                seconds = measured(Job(case, way), ranks) / now + step.parts["overhead"]
-                holds = step.low <= seconds <= step.high
-                errors.append(abs(step.seconds / seconds - 1))
-                inside += holds
-                parts = ", ".join(
-                    f"{part} {1e3 * s:.3g}" for part, s in step.parts.items() if s > 0
-                )
-                print(
-                    f"{name:8} {size:5} {way:8} {now:5.2f} {1e3 * alone:6.0f} {1e3 * at_once:8.0f} "
-                    f"{1e3 * seconds:6.0f} ms {1e3 * step.seconds:6.0f} ms "
-                    f"{100 * (step.seconds / seconds - 1):+6.1f} % "
-                    f"{'inside' if holds else 'OUTSIDE':>7} | {parts}",
-                    flush=True,
-                )
-    print(
-        f"median error {100 * median(errors):.1f} %, largest {100 * max(errors):.1f} %; "
-        f"{inside} of {len(errors)} inside the interval that is to hold 80 %"
-    )
+    for name, size in product(SIZES, (1, 4)):
+        case = TransformerCase(name=name, micro_batch=size, precision="fp32")
+        alone, _ = bench.at_pace(Job(case, "alone"), 1)
+        at_once, _ = bench.at_pace(Job(case, "alone"), bench.ranks)
+        for way in WAYS:
+            rows.append(bench.row(case, way))
+            show(rows[-1], alone, at_once)
+    summary(rows)
+    if arguments.write:
+        write(rows, bench.ranks)
 
 
 if __name__ == "__main__":

@@ -118,14 +118,16 @@ def _spread(
     """Errors of one kind go together over a step, errors of different kinds in squares.
 
     Curves err as products left out of the fit did, formulas as published runs did, and a step
-    errs beyond that as steps that were planned from a profile and then measured did.
+    errs beyond that as steps of one device, or of several, that were planned from a profile and
+    then measured did.
     """
-    from planner.profile_device.quality import step_sigma
+    from planner.profile_device.quality import parallel_sigma, step_sigma
 
     curve = curve_sigma(each, device)
     if curve is None:
         curve = math.hypot(prior.sigma, table("time")["unmeasured_rate"])
-    parts = (shares["curves"] * curve, shares["formulas"] * prior.sigma, step_sigma())
+    whole = step_sigma() if each.num_devices == 1 else max(parallel_sigma(), step_sigma())
+    parts = (shares["curves"] * curve, shares["formulas"] * prior.sigma, whole)
     return _wider(Spread(sigma=math.hypot(*parts)), device.transfer)
 
 

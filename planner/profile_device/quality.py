@@ -15,6 +15,7 @@ from planner.profile_device.figures import Figures
 from planner.profile_device.products import PASSES, ProductCurve, fit_products
 
 FILE = Path(__file__).parent / "data" / "step_error.json"
+PARALLEL_FILE = FILE.with_name("parallel_error.json")
 FEWEST = 12  # shapes under which no error is stated
 _P90 = 1.6448536269514722  # standard deviations that hold 90 %
 
@@ -24,6 +25,13 @@ def step_sigma() -> float:
     """How far a step lies from its plan by profile: standard deviation of the logarithm, beyond
     what the curves err by. From `benchmarks.profile_steps`, with its origin in the file."""
     return float(json.loads(FILE.read_text(encoding="utf-8"))["sigma"])
+
+
+@cache
+def parallel_sigma() -> float:
+    """The same of a step of several processes, with the collectives of their profile. From
+    `benchmarks.profile_parallel`, with its origin in the file."""
+    return float(json.loads(PARALLEL_FILE.read_text(encoding="utf-8"))["sigma"])
 
 
 def left_out(figures: Figures) -> dict[str, dict[str, float]]:
