@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from planner.engine import choices
 from planner.engine.layout import valid_tensor_degrees
+from planner.planning.losses import switches
 from planner.planning.options import MOST_MICRO_BATCH
 from planner.planning.scenario import Scenario
 
@@ -123,11 +124,10 @@ def attentions(scenario: Scenario) -> list[Value]:
 
 
 def losses(scenario: Scenario) -> list[Value]:
-    """The run's or the stack's usual loss, and those that hold fewer logits."""
-    own = scenario.run.training.loss or scenario.stack.loss
-    if own == "vocab-parallel" or scenario.model.kind != "decoder":
-        return [own]
-    return list(dict.fromkeys([own, "chunked", "fused"]))
+    """The run's own loss, the stack's usual one, and the others that the stack offers the model."""
+    usual = scenario.stack.loss
+    own = scenario.run.training.loss or usual
+    return list(dict.fromkeys([own, usual, *switches(scenario)]))
 
 
 def template_words(scenario: Scenario) -> dict[str, list[Value]]:

@@ -110,3 +110,23 @@ def test_the_command_line_refuses_in_one_line(forerun: Callable[..., Any]) -> No
         assert flags[0] in answer.err
     for flags in (["--study", "x"], ["--worker"], ["--storage", "sqlite:///x.db"]):
         assert "--trials" in forerun("search", *words, *flags).err
+
+
+@pytest.mark.parametrize(
+    ("stack", "model", "tried"),
+    [
+        ("torchtitan", "llama-3-8b", {"eager"}),
+        ("torchtitan-2026", "llama-3-8b", {"chunked"}),
+        ("megatron", "llama-3-8b", {"vocab-parallel", "fused"}),
+        ("hf-trainer", "llama-3-8b", {"eager", "chunked"}),
+        ("hf-trainer", "gpt2-xl", {"eager"}),
+    ],
+)
+def test_only_losses_that_the_stack_offers_are_tried(
+    stack: str, model: str, tried: set[str]
+) -> None:
+    changes = {"training.stack": stack, "data.seq_len": 1024}
+    found = space(job(model).changed(changes), limits(fix=["count", "precision", "compile"]))
+    assert {group.words["loss"] for group in found.groups} == tried
+    asked = space(job(model).changed(changes), limits(fix=["count"], tries=["loss=fused"]))
+    assert {group.words["loss"] for group in asked.groups} == {"fused"}
