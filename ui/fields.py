@@ -26,9 +26,19 @@ class Field:
     run_key: str | None = None  # dotted name in a run file
     choices: tuple[str, ...] = ()  # a closed list; empty: free text
     when: tuple[str, tuple[str, ...]] | None = None  # other key and the values it must have
+    of_tokens: bool = False  # says nothing of a traced module, which knows samples only
 
     def active(self, values: Mapping[str, str]) -> bool:
+        if self.of_tokens and is_traced(values):
+            return False
         return self.when is None or values.get(self.when[0]) in self.when[1]
+
+
+def is_traced(values: Mapping[str, str]) -> bool:
+    """Whether the model is an operation table, as resnet-50, and no transformer."""
+    from planner.models.presets import traced_ids
+
+    return values.get("source") == "preset" and values.get("model", "").strip() in traced_ids()
 
 
 def _dimension(key: str, default: str = "", choices: tuple[str, ...] = ()) -> Field:
@@ -55,7 +65,13 @@ FIELDS = (
     _dimension("expert_hidden"),
     _dimension("tied", "no", ("no", "yes")),
     Field(key="amount", default="tokens", choices=AMOUNTS),
-    Field(key="tokens", default="1T", run_key="data.tokens", when=("amount", ("tokens",))),
+    Field(
+        key="tokens",
+        default="1T",
+        run_key="data.tokens",
+        when=("amount", ("tokens",)),
+        of_tokens=True,
+    ),
     Field(key="samples", default="", run_key="data.samples", when=("amount", ("samples",))),
     Field(key="epochs", default="1", run_key="data.epochs", when=("amount", ("epochs",))),
     Field(
@@ -63,8 +79,9 @@ FIELDS = (
         default="",
         run_key="data.dataset_tokens",
         when=("amount", ("epochs",)),
+        of_tokens=True,
     ),
-    Field(key="seq_len", default="8192", run_key="data.seq_len"),
+    Field(key="seq_len", default="8192", run_key="data.seq_len", of_tokens=True),
     Field(key="sku", default="h100-sxm5-80gb", run_key="hardware.sku"),
     Field(key="count", default="64", run_key="hardware.count"),
     Field(key="per_node", default="", run_key="hardware.per_node"),

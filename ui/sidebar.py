@@ -10,7 +10,7 @@ import streamlit as st
 
 from ui import state
 from ui.charts.style import FIGURE_FORMATS
-from ui.fields import BY_KEY
+from ui.fields import AMOUNTS, BY_KEY, is_traced
 from ui.options import accelerator_label, accelerator_line, networks_of, regions_of
 from ui.show import FIGURE_FORMAT
 from ui.text import LANGUAGES, Words
@@ -81,10 +81,10 @@ class Sidebar:
             key, list(BY_KEY[key].choices), lambda word: self.words.name(f"choice.{key}", word)
         )
 
-    def _segments(self, key: str, **more: Any) -> str:
+    def _segments(self, key: str, options: tuple[str, ...] = (), **more: Any) -> str:
         st.segmented_control(
             **self._label(key),
-            options=list(BY_KEY[key].choices),
+            options=list(options or BY_KEY[key].choices),
             format_func=lambda word: self.words(f"choice.{key}.{word}"),
             required=True,
             width="stretch",
@@ -141,7 +141,11 @@ class Sidebar:
         self._choice("tied")
 
     def _data(self) -> None:
+        state.follow_model()
         with self._group("data", open=True):
+            if is_traced(state.values()):
+                self._text(self._segments("amount", AMOUNTS[1:]))
+                return
             amount = self._segments("amount")
             if amount == "epochs":
                 self._row("epochs", "dataset_tokens")

@@ -8,11 +8,13 @@ import streamlit as st
 
 from planner.errors import PlannerError
 from ui import link, model_source, page_fields, run_file
-from ui.fields import DEFAULTS, FIELDS
+from ui.fields import DEFAULTS, FIELDS, is_traced
 from ui.text import LANGUAGES, language_of
 
 _LINK, _NOTES, _WRONG_FILE = "_link", "_notes", "_wrong_file"
 _TAKEN = "_taken"
+_AS_TOKENS = "_as_tokens"  # the length was asked in tokens before a traced module was chosen
+USUAL_SAMPLES = "115M"  # 90 passes over ImageNet's 1,281,167 images (Goyal et al. 2017)
 
 
 def values() -> dict[str, str]:
@@ -96,6 +98,19 @@ def start_typing() -> None:
 
         if state["model"] in preset_ids():
             _set(model_source.typed_from(load_model(state["model"])))
+
+
+def follow_model() -> None:
+    """A traced module's length is asked in samples, that of the model after it in tokens again.
+
+    To be called after the model's field and before the amount's.
+    """
+    state = st.session_state
+    if is_traced(values()) and state["amount"] == "tokens":
+        state["amount"], state[_AS_TOKENS] = "samples", True
+        state["samples"] = state.get("samples") or USUAL_SAMPLES
+    elif not is_traced(values()) and state.pop(_AS_TOKENS, False) and state["amount"] == "samples":
+        state["amount"] = "tokens"
 
 
 def take_upload() -> None:

@@ -13,6 +13,7 @@ from planner.planning.plan import plan
 from planner.quantities import show_duration, show_usd
 from planner.run import Run
 from ui.accuracy_page import jobs
+from ui.state import USUAL_SAMPLES
 from ui.text import Words
 
 APP = Path(__file__).parents[2] / "app.py"
@@ -155,6 +156,17 @@ def test_typed_dimensions_start_from_the_preset() -> None:
     page = opened()
     page.segmented_control(key="source").set_value("dimensions").run()
     assert page.text_input(key="layers").value == "32"
+    assert figure(page, "time") == show_duration(plan(DEFAULT).run.seconds)
+
+
+def test_a_traced_module_is_asked_for_in_samples_and_the_next_model_in_tokens_again() -> None:
+    page = opened()
+    page.selectbox(key="model").set_value("resnet-50").run()
+    assert page.text_input(key="samples").value == USUAL_SAMPLES
+    assert "seq_len" not in {each.key for each in page.text_input}
+    run = DEFAULT.changed({"model": "resnet-50", "data": {"samples": USUAL_SAMPLES}})
+    assert figure(page, "time") == show_duration(plan(run).run.seconds)
+    page.selectbox(key="model").set_value("llama-3-8b").run()
     assert figure(page, "time") == show_duration(plan(DEFAULT).run.seconds)
 
 

@@ -122,7 +122,7 @@ def test_a_link_does_not_open_files_of_the_server(model: str) -> None:
 
 
 def test_a_traced_preset_is_planned_in_samples_and_a_file_is_never_run() -> None:
-    fields = {"amount": "samples", "samples": "1M", "tokens": "", "seq_len": ""}
+    fields = {"amount": "samples", "samples": "1M"}
     assert read_ok(DEFAULTS | fields | {"model": "resnet-50"}).run.data.samples == 1_000_000
     assert "runs no file" in mistakes(**fields, model="net.py:make")["model"]
 
