@@ -13,15 +13,25 @@ PAGES = (  # file in ui/pages, icon; a page's title is page.NAME in ui/words
     ("machine", ":material/speed:"),
     ("accuracy", ":material/target:"),
 )
+HOME = PAGES[0][0]
 
 frame.configure()
 words = frame.words()
-page = st.navigation(
-    [
-        st.Page(f"ui/pages/{name}.py", title=words(f"page.{name}"), icon=icon, url_path=name)
-        for name, icon in PAGES
-    ],
-    position="top",
+pages = [
+    st.Page(
+        f"ui/pages/{name}.py",
+        title=words(f"page.{name}"),
+        icon=icon,
+        url_path="" if name == HOME else name,
+        default=name == HOME,
+    )
+    for name, icon in PAGES
+]
+typed = st.Page(  # the first page is at /, and people type its name
+    frame.nothing, title=pages[0].title, url_path=HOME, visibility="hidden"
 )
+page = st.navigation([*pages, typed], position="top")
+if page.url_path == HOME:
+    st.switch_page(pages[0], query_params=st.query_params.to_dict())
 frame.ask(words, page.url_path)
 page.run()

@@ -42,6 +42,10 @@ def configure() -> None:
     st.html(_STYLE)
 
 
+def nothing() -> None:
+    """The page of an address that leads to another page."""
+
+
 def words() -> Words:
     """The words of the person's language."""
     state.restore()

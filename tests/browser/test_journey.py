@@ -74,6 +74,21 @@ def test_the_page_says_what_the_command_line_says(
     expect(lambda: figure(example, "verdict"), verdict[answer["verdict"]], "the verdict")
 
 
+def test_the_first_page_opens_by_its_name_too_with_the_scenario_of_the_address(
+    open_browser: Callable[..., Any], app_url: str
+) -> None:
+    page = open_browser()
+    run = Run(
+        model="llama-3-8b",
+        data={"tokens": "1T", "seq_len": 8192},
+        hardware={"sku": "h100-sxm5-80gb", "count": 128},
+    )
+    page.get(f"{app_url}/plan?count=128")
+    until_time_is(page, days(run))
+    expect(lambda: page.current_url, f"{app_url}/?count=128", "the address of the first page")
+    assert not page.find_elements("css selector", '[role="dialog"]')
+
+
 def test_a_change_is_answered_and_its_link_opens_the_same_elsewhere(
     example: Any, open_browser: Callable[..., Any]
 ) -> None:
