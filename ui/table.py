@@ -11,6 +11,7 @@ from html import escape
 
 from ui.charts.style import colour
 
+FOLDED_FROM = 6  # columns: such a table becomes a list of cards on a telephone
 _INTERVAL = re.compile(r"(?<=\S) (\([^()]*\d[^()]*\))$")
 
 
@@ -40,15 +41,22 @@ class Table:
 
 
 def to_html(table: Table, *, caption: str) -> str:
-    """The table as HTML; every text is escaped. `caption` is for readers who do not see it."""
+    """The table as HTML; every text is escaped. `caption` is for readers who do not see it.
+
+    Each cell knows its column, for the cards of a telephone; roles are said because a table that
+    is laid out as cards loses them.
+    """
     head = "".join(
-        f'<th scope="col"{_side(table, index)}>{escape(name)}</th>'
+        f'<th scope="col" role="columnheader"{_side(table, index)}>{escape(name)}</th>'
         for index, name in enumerate(table.columns)
     )
     body = "".join(_row(table, row) for row in table.rows)
+    look = "fr-table fr-fold" if len(table.columns) >= FOLDED_FROM else "fr-table"
     return (
-        f'<div class="fr-scroll"><table class="fr-table"><caption>{escape(caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<div class="fr-scroll"><table class="{look}" role="table">'
+        f"<caption>{escape(caption)}</caption>"
+        f'<thead role="rowgroup"><tr role="row">{head}</tr></thead>'
+        f'<tbody role="rowgroup">{body}</tbody></table></div>'
     )
 
 
@@ -61,12 +69,13 @@ def _row(table: Table, row: Row) -> str:
     if row.swatch:
         swatch = f'<i class="fr-swatch" style="background:{colour(row.swatch)}"></i>'
     cells = [
-        f'<th scope="row">{swatch}{escape(cell)}</th>'
+        f'<th scope="row" role="rowheader">{swatch}{escape(cell)}</th>'
         if index == 0
-        else f"<td{_side(table, index)}>{_shown(table, index, cell)}</td>"
+        else f'<td role="cell" data-column="{escape(table.columns[index])}"'
+        f"{_side(table, index)}>{_shown(table, index, cell)}</td>"
         for index, cell in enumerate(row.cells)
     ]
-    return f"<tr{' class=fr-total' if row.strong else ''}>{''.join(cells)}</tr>"
+    return f'<tr role="row"{" class=fr-total" if row.strong else ""}>{"".join(cells)}</tr>'
 
 
 def _shown(table: Table, index: int, cell: str) -> str:

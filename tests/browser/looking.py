@@ -26,12 +26,15 @@ def drawing(page: Any, within: str = "") -> Any:
 
 
 def is_readable(page: Any, width: int) -> None:
-    """The page fits `width` pixels, and no value on it is cut off."""
+    """The page fits `width` pixels, no value on it is cut off and no table scrolls sideways."""
     wide = "return document.documentElement.scrollWidth"
     expect(lambda: page.execute_script(wide) <= width, True, f"a page of at most {width} px")
     cut = """return [...document.querySelectorAll('.fr-v, .fr-i')]
         .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"""
     expect(lambda: page.execute_script(cut), [], "no value cut off")
+    sideways = """return [...document.querySelectorAll('.fr-scroll')]
+        .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent.slice(0, 60))"""
+    expect(lambda: page.execute_script(sideways), [], "no table wider than the page")
 
 
 def complaints(page: Any, *harmless: str) -> list[str]:

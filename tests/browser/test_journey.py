@@ -175,6 +175,9 @@ def test_the_page_is_readable_on_a_telephone(
     phone.get(app_url)
     wait_for(lambda: figure(phone, "time"), "the answer")
     is_readable(phone, 390)
+    phone.get(f"{app_url}/?sku=l40s&count=1")
+    wait_for(lambda: texts(phone, ".st-key-shortfall td"), "what would fit")
+    is_readable(phone, 390)
     picture = phone.execute_cdp_cmd("Page.captureScreenshot", {})["data"]
     (tmp_path / "phone.png").write_bytes(base64.b64decode(picture))
 

@@ -101,6 +101,15 @@ def test_the_memory_stack_reaches_the_peak_of_each_stage() -> None:
     assert figure.layout.shapes[0].y0 == pytest.approx(held.capacity_bytes / GIB)
 
 
+@pytest.mark.parametrize(("capacity", "where"), [(1e12, "y"), (1e9, "paper")])
+def test_what_the_device_has_is_said_beside_its_line_and_above_bars_that_cross_it(
+    capacity: float, where: str
+) -> None:
+    held = planned().memory
+    figure = memory_stack(held.stages, WORDS, capacity=capacity, low=held.low, high=held.high)
+    assert figure.layout.annotations[0].yref == where
+
+
 @pytest.mark.parametrize("group", ["step", "run"])
 def test_tables_of_times_add_up_to_the_total(group: str) -> None:
     parts = getattr(planned(), group).parts
@@ -159,6 +168,15 @@ def test_names_from_outside_are_escaped_in_tables() -> None:
     table = Table(columns=("name",), names=("name",), rows=(row,))
     assert "<img" not in to_html(table, caption="<b>")
     assert to_csv(table).splitlines()[1] == "'=1+1"
+
+
+def test_a_wide_table_folds_into_cards_that_name_each_figure_and_a_narrow_one_stays() -> None:
+    names = ("Part", "Time", "Cost", "Energy", "Memory", "Status")
+    for width, folds in ((6, True), (5, False)):
+        row = Row(cells=tuple("abcdef"[:width]), values=())
+        page = to_html(Table(columns=names[:width], names=(), rows=(row,)), caption="x")
+        assert ("fr-fold" in page) is folds
+        assert '<td role="cell" data-column="Memory">e</td>' in page
 
 
 def test_the_report_is_one_file_with_every_number_and_nothing_from_elsewhere() -> None:

@@ -150,7 +150,7 @@ def memory_stack(
                 hovertemplate=f"{label}, %{{customdata}}<extra></extra>",
             )
     _interval(figure, stages, low, high)
-    _capacity_line(figure, capacity, words)
+    _capacity_line(figure, capacity, words, crossed=peak > capacity)
     framed(figure, height=400)
     figure.update_layout(barmode="stack", margin_t=30)
     figure.update_yaxes(range=[0, peak / GIB * 1.08], ticksuffix=" GiB", nticks=6)
@@ -182,16 +182,18 @@ def _interval(figure: Figure, stages: Sequence[Mapping[str, Any]], low: float, h
     )
 
 
-def _capacity_line(figure: Figure, capacity: float, words: Words) -> None:
-    figure.add_hline(
-        y=capacity / GIB,
-        line={"color": BAD, "width": 2, "dash": "dash"},
-        annotation={
-            "text": words("plan.capacity", size=show_bytes(capacity)),
-            "x": 0,
-            "xanchor": "left",
-            "yanchor": "bottom",
-            "showarrow": False,
-            "font": {"size": 12},
-        },
+def _capacity_line(figure: Figure, capacity: float, words: Words, *, crossed: bool) -> None:
+    """The line and its name, which goes above the figure where bars cross the line."""
+    figure.add_hline(y=capacity / GIB, line={"color": BAD, "width": 2, "dash": "dash"})
+    name = words("plan.capacity", size=show_bytes(capacity))
+    figure.add_annotation(
+        text=f'<span style="color:{BAD}">– –</span> {name}' if crossed else name,
+        xref="paper",
+        x=0,
+        yref="paper" if crossed else "y",
+        y=1 if crossed else capacity / GIB,
+        xanchor="left",
+        yanchor="bottom",
+        showarrow=False,
+        font={"size": 12},
     )
