@@ -10,8 +10,11 @@ FEWEST_TICKS, MOST_TICKS = 3, 7
 MARGIN = 0.12  # of a log axis, beyond the outermost value
 
 
-def log_ticks(values: Sequence[float], show: Callable[[float], str]) -> dict[str, Any]:
-    """`tickvals` and `ticktext` of a log axis over `values`, few enough to read on a telephone.
+def log_ticks(
+    values: Sequence[float], show: Callable[[float], str], *, most: int = MOST_TICKS
+) -> dict[str, Any]:
+    """`tickvals` and `ticktext` of a log axis over `values`, few enough to read on a telephone:
+    `most` of them, fewer where their texts are long.
 
     >>> log_ticks([2e9, 5e10], lambda value: f"{value:g}")["ticktext"]
     ['3e+09', '1e+10', '3e+10']
@@ -21,10 +24,10 @@ def log_ticks(values: Sequence[float], show: Callable[[float], str]) -> dict[str
         inside = [tick for tick in _ticks(low, high, mantissas) if low <= tick <= high]
         if len(inside) >= FEWEST_TICKS:
             break
-    if len(inside) > MOST_TICKS:
+    if len(inside) > most:
         inside = [tick for tick in _ticks(low, high, (1,)) if low <= tick <= high]
-    if len(inside) > MOST_TICKS:
-        inside = inside[:: math.ceil(len(inside) / MOST_TICKS)]
+    if len(inside) > most:
+        inside = inside[:: math.ceil(len(inside) / most)]
     if len(inside) < 2:
         inside = [low, high]
     return {"type": "log", "tickvals": inside, "ticktext": [show(tick) for tick in inside]}

@@ -57,7 +57,7 @@ def roofline_figure(found: Roofline, words: Words, *, formats: Sequence[str]) ->
     up = _reach([p.rate for p in points] + [roof.rate for roof in roofs])
     framed(figure, height=470)
     figure.update_layout(
-        showlegend=True, legend={"orientation": "h", "y": -0.2, "x": 0, "itemsizing": "constant"}
+        showlegend=True, legend={"orientation": "h", "y": -0.27, "x": 0, "itemsizing": "constant"}
     )
     figure.update_xaxes(title=words("machine.intensity_axis"), **_axis(across, show_ratio))
     figure.update_yaxes(
