@@ -172,6 +172,7 @@ def _downloads(answer: Mapping[str, Any], words: Words) -> None:
             file_name="forerun-accuracy.csv",
             mime="text/csv",
             key="rows_csv",
+            icon=":material/download:",
             on_click="ignore",
         )
         st.download_button(
@@ -180,5 +181,6 @@ def _downloads(answer: Mapping[str, Any], words: Words) -> None:
             file_name="forerun-accuracy.json",
             mime="application/json",
             key="result_json",
+            icon=":material/download:",
             on_click="ignore",
         )

@@ -35,10 +35,19 @@ def by_source(time: Mapping[str, Any], words: Words) -> Table:
 def _row(name: str, row: Mapping[str, Any], *, strong: bool) -> Row:
     shares = [row.get(key) for key in ("median_ape", "p90_ape", "bias", "coverage80")]
     return Row(
-        cells=(name, show_whole(row["n"]), *map(show_percent, shares)),
+        cells=(name, show_whole(row["n"]), *map(_signed, shares)),
         values=(name, row["n"], *shares),
         strong=strong,
     )
+
+
+def _signed(share: float | None) -> str:
+    """A share whose sign is a minus, as in other tables.
+
+    >>> _signed(-0.0244), _signed(0.5)
+    ('−2.44 %', '50 %')
+    """
+    return show_percent(share).replace("-", "−")
 
 
 def refused(rows: Sequence[Mapping[str, Any]], words: Words) -> Table:

@@ -146,7 +146,7 @@ def _memory(words: Words) -> Any:
     text = st.text_input(
         words("choose.memory_least"),
         key="choose_memory",
-        placeholder="40GiB",
+        placeholder=words("choose.memory_example"),
         persist_state="session",
     )
     if not text.strip():

@@ -278,16 +278,11 @@ def _left_out(answer: Mapping[str, Any], words: Words) -> None:
 
 def _remarks(answer: Mapping[str, Any], words: Words) -> None:
     tried = answer["candidates"]
-    texts = [
-        words(
-            "choose.evaluated",
-            count=show_whole(tried["evaluated"]),
-            seconds=f"{tried['seconds']:.2g}",
-        ),
-        *answer["warnings"],
-    ]
-    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
-    st.html(f'<ul class="fr-list">{items}</ul>')
+    count, seconds = show_whole(tried["evaluated"]), f"{tried['seconds']:.2g}"
+    st.caption(words("choose.evaluated", count=count, seconds=seconds))
+    if answer["warnings"]:
+        items = "".join(f"<li>{escape(text)}</li>" for text in answer["warnings"])
+        st.html(f'<ul class="fr-list">{items}</ul>')
     with st.container(horizontal=True, gap="small"):
         _download("json", words, json.dumps(answer, indent=2, allow_nan=False), "application/json")
         rows = choose_view.fitting(answer)

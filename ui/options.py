@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 import hardware_db
 from planner.quantities import show_bytes, show_rate, show_usd
 from ui.text import Words
+
+_MACHINE = re.compile(r"\b(\d[\d,]*) x ([a-z][\w.-]*)")
 
 
 @lru_cache(maxsize=1024)  # what people type is not bounded
@@ -46,6 +49,15 @@ def accelerator_name(sku: str) -> str:
     """The name of an accelerator, or what was typed."""
     part = _part(sku)
     return part.name if part else sku
+
+
+def machines_named(text: str) -> str:
+    """The planner's words with machines as people call them.
+
+    >>> machines_named("27 days on 64 x h100-sxm5-80gb")
+    '27 days on 64 × H100 SXM5 80GB'
+    """
+    return _MACHINE.sub(lambda found: f"{found[1]} × {accelerator_name(found[2])}", text)
 
 
 @lru_cache(maxsize=1024)  # what people type is not bounded

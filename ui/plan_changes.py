@@ -14,6 +14,7 @@ from planner.quantities import show_count as show_number
 from ui import plan_tables, state
 from ui.answers import advised
 from ui.charts.advice import tornado
+from ui.options import machines_named
 from ui.scenario import Scenario
 from ui.show import section
 from ui.table import to_html
@@ -75,7 +76,7 @@ def _buttons(name: str, rows: Sequence[tuple[str, Mapping[str, object]]], words:
     with st.container(horizontal=True, gap="small", key=f"try_{name}"):
         for index, (text, changes) in enumerate(rows):
             st.button(
-                words("plan.try", change=text),
+                words("plan.try", change=machines_named(text)),
                 key=f"try_{name}_{index}",
                 on_click=state.apply,
                 args=(changes,),

@@ -17,6 +17,7 @@ from planner.quantities import (
     show_whole,
 )
 from ui.answers import Advised
+from ui.options import machines_named
 from ui.table import Row, Table
 from ui.text import Words, show_share
 
@@ -189,7 +190,7 @@ def advice(rows: Sequence[Advised], words: Words) -> Table:
         rows=tuple(
             Row(
                 cells=(
-                    each.words,
+                    machines_named(each.words),
                     _moved(words.number(show_duration(each.run_seconds)), each.time),
                     _moved(words.number(show_usd(each.usd)), each.cost),
                 ),
@@ -233,7 +234,7 @@ def nearest_rows(shortfall: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _near(row: Mapping[str, Any], words: Words) -> Row:
     return Row(
         cells=(
-            row["change"],
+            machines_named(row["change"]),
             show_share(row["fit_probability"]),
             show_bytes(row["peak_bytes"]),
             words.number(show_duration(row["run_seconds"])),

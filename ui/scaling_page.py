@@ -25,6 +25,7 @@ from ui import scaling_controls, scaling_fit
 from ui import scaling_tables as tables
 from ui.charts.scaling import frontier_figure, isoflop_figure, size_figure
 from ui.headline import Card, card_html
+from ui.options import machines_named
 from ui.scaling_view import DAY, FrontierRow, View, view_of
 from ui.scenario import Scenario
 from ui.show import section
@@ -35,6 +36,9 @@ def draw(scenario: Scenario, plan: Plan, words: Words) -> None:
     """The whole page; a question that cannot be answered leaves the rest usable."""
     st.html(f'<h1 class="fr-title">{escape(words("scaling.title"))}</h1>')
     st.html(f'<p class="fr-take">{escape(words("scaling.lead"))}</p>')
+    if plan.run.tokens is None:
+        st.info(words("scaling.no_tokens", model=plan.model.name), icon=":material/info:")
+        return
     controls = scaling_controls.draw(plan, words)
     if controls.asked is not None:
         try:
@@ -139,7 +143,7 @@ def _spent(view: View, words: Words) -> Card:
         return Card(name="budget", label=words("scaling.budget"), value=value, notes=(gain,))
     days = words.number(show_duration(view.seconds))
     value = days if view.usd is None else show_usd(view.usd)
-    where = words("scaling.on_machine", days=days, machine=view.machine or "")
+    where = words("scaling.on_machine", days=days, machine=machines_named(view.machine or ""))
     return Card(name="budget", label=words("scaling.budget"), value=value, notes=(where, gain))
 
 

@@ -41,6 +41,7 @@ def draw(words: Words) -> None:
     st.html(f'<p class="fr-take">{escape(words("stop.lead"))}</p>')
     read = stop_controls.log(words)
     if read is None:
+        st.caption(words("stop.empty", formats=words("stop.upload_help")))
         return
     options = stop_controls.options(read, words)
     if options is None:

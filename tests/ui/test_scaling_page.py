@@ -182,6 +182,13 @@ def test_unusable_runs_are_refused_and_the_page_stays(
     assert figure(page, "best_loss")
 
 
+def test_a_model_that_is_trained_on_samples_has_no_law_and_the_page_says_so(page: AppTest) -> None:
+    page.selectbox(key="model").set_value("resnet-50").run()
+    said = WORDS("scaling.no_tokens", model="resnet-50")
+    assert [each.value for each in page.info] == [said]
+    assert not page.error
+
+
 def test_the_page_speaks_traditional_chinese(page: AppTest) -> None:
     page.segmented_control(key="lang").set_value("zh-Hant").run()
     assert "一筆預算能換到什麼" in html(page)
@@ -189,8 +196,8 @@ def test_the_page_speaks_traditional_chinese(page: AppTest) -> None:
 
 def test_the_size_figure_marks_the_best_and_the_run() -> None:
     drawn = size_figure(view(), WORDS)
-    texts = [trace.text[0] for trace in drawn.data if trace.text]
-    assert texts == ["your run", "best"]
+    texts = [trace.text[-1] for trace in drawn.data if trace.text]
+    assert texts == ["does not fit", "your run", "best"]
     assert drawn.layout.shapes[0].x0 == pytest.approx(view().band[0])
     line = drawn.data[0]
     assert min(line.y) == pytest.approx(min(p.loss for p in view().curve.points if p.loss))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ui.charts.style import ACCENT, AXIS, framed
+from ui.options import machines_named
 from ui.text import Words
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def tornado(rows: Sequence[Advised], words: Words) -> Figure:
     import plotly.graph_objects as go
 
     figure = go.Figure()
-    names = [each.words for each in rows]
+    names = [machines_named(each.words) for each in rows]
     series = (
         ("plan.time", ACCENT, [each.time for each in rows]),
         ("plan.cost", MONEY, [each.cost for each in rows]),
@@ -44,7 +45,7 @@ def tornado(rows: Sequence[Advised], words: Words) -> Figure:
     figure.update_yaxes(autorange="reversed", showgrid=False)
     ends = [value for bar in figure.data for value in bar.x if value is not None]
     low, high = min(0.0, *ends), max(0.0, *ends)
-    room = 0.45 * (high - low)  # of a label outside a bar on a narrow screen
+    room = 0.6 * (high - low)  # of a label outside a bar on a narrow screen
     figure.update_xaxes(
         range=[low - room * (low < 0), high + room * (high > 0)], ticksuffix=" %", nticks=6
     )

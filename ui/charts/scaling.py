@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from planner.quantities import show_count
-from ui.charts.axes import log_ticks
+from ui.charts.axes import log_reach, log_ticks
 from ui.charts.style import ACCENT, AXIS, BAD, DOUBT, GOOD, framed
 from ui.scaling_view import Curve, FrontierRow, Point, View
 from ui.text import Words
@@ -117,7 +118,7 @@ def frontier_figure(
     if own is not None:
         _mark(figure, *own, words("scaling.your_run"), DOUBT, "diamond", "top center")
     framed(figure, height=330)
-    figure.update_xaxes(title=words("scaling.budget_axis"), **log_ticks(amounts, show))
+    figure.update_xaxes(title=words("scaling.budget_axis"), **log_ticks(amounts, show, most=5))
     figure.update_yaxes(title=words("plan.loss_axis"))
     return figure
 
@@ -182,7 +183,11 @@ def _dots(
     figure.add_scatter(
         x=xs,
         y=ys,
-        mode="markers",
+        mode="markers+text",
+        text=[*("" for _ in xs[1:]), text],
+        textposition="bottom left",
+        textfont={"color": hue, "size": 12.5},
+        cliponaxis=False,
         marker={"color": hue, "size": 9, "symbol": symbol},
         customdata=[show_count(x) for x in xs],
         hovertemplate=f"%{{customdata}}: {text}<extra></extra>",
@@ -215,5 +220,7 @@ def _frame_sizes(figure: Figure, curves: Sequence[Curve], words: Words, *, heigh
     shown = [point for curve in curves for point in curve.points]
     sizes = [point.params for point in shown if point.loss is None or point.loss <= high]
     framed(figure, height=height)
-    figure.update_xaxes(title=words("scaling.size_axis"), **log_ticks(sizes, show_count))
+    ends = [math.log10(end) for end in log_reach(sizes)]  # room for the names of points
+    ticks = log_ticks(sizes, show_count)
+    figure.update_xaxes(title=words("scaling.size_axis"), range=ends, **ticks)
     figure.update_yaxes(title=words("plan.loss_axis"), range=[low - 2 * room, high + room])
