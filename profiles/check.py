@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from profiles.errors import ProfileError
+from profiles.links import follows_shape
 from profiles.result import SCHEMA, Profile, Result
 
 MOST_RESULTS = 20_000
@@ -46,7 +47,7 @@ def profile_of(found: object) -> Profile:
         created=reader.get("created", _text),
         complete=reader.get("complete", _truth, default=True),
         preset=reader.get("preset", _text, default=""),
-        environment=reader.get("environment", _object),
+        environment=reader.get("environment", _facts),
         device=_device(reader),
         results=tuple(_result(i, each) for i, each in enumerate(results)),
         findings=reader.get("findings", _texts, default=()),
@@ -55,7 +56,7 @@ def profile_of(found: object) -> Profile:
 
 
 def _device(reader: _Reader) -> Mapping[str, Any]:
-    device: dict[str, Any] = reader.get("device", _object)
+    device: dict[str, Any] = reader.get("device", _facts)
     inner = _Reader("profile.device", device)
     inner.get("name", _text)
     inner.get("kind", _text, default=None)
@@ -67,16 +68,21 @@ def _device(reader: _Reader) -> Mapping[str, Any]:
 def _result(index: int, found: object) -> Result:
     reader = _Reader(f"profile.results[{index}]", found)
     median = reader.get("median_s", _maybe(_positive))
+    kernel, shape = reader.get("kernel", _text), reader.get("shape", _shape)
+    moved = reader.get("bytes", _number)
+    if median is not None and not follows_shape(kernel, shape, moved):
+        remedy = f"not the traffic of {kernel} of that shape: the profile is damaged"
+        raise ProfileError(f"{reader.where}.bytes", moved, remedy)
     return Result(
-        kernel=reader.get("kernel", _text),
+        kernel=kernel,
         format=reader.get("format", _text),
-        shape=reader.get("shape", _shape),
+        shape=shape,
         mode=reader.get("mode", _mode),
         median_s=median,
         iqr_s=reader.get("iqr_s", _maybe(_number)),
         n=int(reader.get("n", _number)),
         flops=reader.get("flops", _number),
-        bytes=reader.get("bytes", _number),
+        bytes=moved,
         energy_j=reader.get("energy_j", _maybe(_positive), default=None),
         flags=reader.get("flags", _texts, default=()),
         unsynchronised_s=reader.get("unsynchronised_s", _maybe(_number), default=None),
@@ -136,6 +142,25 @@ def _texts(path: str, found: Any) -> tuple[str, ...]:
 
 def _object(path: str, found: Any) -> dict[str, Any]:
     return _Reader(path, found).found
+
+
+def _facts(path: str, found: Any) -> dict[str, Any]:
+    """An object whose texts may be shown, however deep they lie."""
+    facts = _object(path, found)
+    for name, each in facts.items():
+        _text(path, name)
+        _fact(f"{path}.{name}", each)
+    return facts
+
+
+def _fact(path: str, found: Any) -> None:
+    if isinstance(found, dict):
+        _facts(path, found)
+    elif isinstance(found, list):
+        for i, each in enumerate(found):
+            _fact(f"{path}[{i}]", each)
+    elif isinstance(found, str):
+        _text(path, found)
 
 
 def _shape(path: str, found: Any) -> dict[str, int | str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv")
 
+_FEWEST = 3  # sizes that show a bandwidth
 _SHOWN = 0.1  # share of the largest size's time, from which its bytes decide it
 
 
@@ -35,15 +37,29 @@ def bus_bytes(operation: str, size: int, ranks: int) -> float:
     return size * factors.get(operation, share)
 
 
+def follows_shape(operation: str, shape: Mapping[str, int | str], moved: float) -> bool:
+    """Whether `moved` bytes are what a collective of that shape puts on a link; True of what is no
+    collective of several ranks.
+
+    >>> shape = {"bytes": 1024, "ranks": 4, "nodes": 1, "backend": "gloo"}
+    >>> follows_shape("all_reduce", shape, 1536.0), follows_shape("all_reduce", shape, 1e9)
+    (True, False)
+    """
+    group, size = group_of(shape), shape.get("bytes")
+    if operation not in COLLECTIVES or group is None:
+        return True
+    return isinstance(size, int) and math.isclose(moved, bus_bytes(operation, size, group.ranks))
+
+
 def fit_link(points: Sequence[tuple[float, float]]) -> Link | None:
     """Fit (bytes, seconds) with weights that make relative errors count alike; None where the
-    points do not show a bandwidth.
+    points, of three sizes or more, do not show a bandwidth.
 
     >>> fit_link([(1e3, 2e-5 + 1e3 / 1e9), (1e6, 2e-5 + 1e6 / 1e9), (1e8, 2e-5 + 1e8 / 1e9)])
     Link(latency_s=2e-05, bytes_per_second=1000000000.0)
     """
     known = [(x, t) for x, t in points if x >= 1 and t > 0]
-    if len(known) < 3:
+    if len({x for x, _ in known}) < _FEWEST:
         return None
     sizes, times = (np.array(column) for column in zip(*known, strict=True))
     scale = float(sizes.max())

@@ -12,16 +12,19 @@ from typing import Any
 
 from planner.errors import PlannerError
 from planner.named_file import opened
+from profiles.links import COLLECTIVES, follows_shape
 
 SCHEMA = "forerun-profile/1"
 MOST_BYTES = 64 * 2**20
 MOST_RESULTS = 20_000
 MOST_RATE = 1e19  # FLOP/s or bytes/s of one device: ten times what any promises
+MOST_LINK_RATE = 1e14  # bytes/s of a collective: thirty times what any link promises
 SHORTEST, LONGEST = 1e-10, 1e6  # seconds of a call: under any clock's tick, and eleven days
 LEAST_MEMORY, MOST_MEMORY = 2**20, 2**50  # bytes
 MOST_SIZE = 2**53  # of a dimension
 FIELD = "hardware.profile"
 _LONGEST = 80  # characters of a device's name
+_LONGEST_WORD = 40  # of a word in a shape
 _DATE = 10  # of 2026-11-30T12:00:00
 DOUBTFUL = frozenset({"unreliable", "wrong-result", "single-sample"})
 
@@ -87,7 +90,7 @@ def recorded_of(found: Any, path: str) -> Recorded:
     threads = environment.get("num_threads") if isinstance(environment, dict) else None
     return Recorded(
         device_name=_printable(device["name"]) or "unnamed device",
-        kind=str(device.get("kind", "")),
+        kind=_printable(str(device.get("kind", ""))),
         sku_id=device.get("sku_id") if isinstance(device.get("sku_id"), str) else None,
         memory_bytes=_memory(device.get("memory_bytes"), path),
         threads=threads if isinstance(threads, int) else None,
@@ -106,7 +109,7 @@ def measured_of(results: Iterable[Any], path: str) -> Iterable[Measured]:
                 continue
             yield _measured(each)
         except (KeyError, TypeError, ValueError, OverflowError):
-            raise PlannerError(FIELD, path, f"damaged: results[{index}]") from None
+            raise PlannerError(FIELD, path, f"damaged: results[{index}]: measure again") from None
 
 
 def _measured(row: Mapping[str, Any]) -> Measured:
@@ -118,12 +121,14 @@ def _measured(row: Mapping[str, Any]) -> Measured:
         raise ValueError("not a time of this work")
     if not 0 <= moved / seconds <= MOST_RATE:
         raise ValueError("not a time of this traffic")
-    _check_work(row["kernel"], _shape(row["shape"]), flops)
+    shape = _shape(row["shape"])
+    _check_work(row["kernel"], shape, flops)
+    _check_collective(str(row["kernel"]), shape, moved, seconds)
     return Measured(
         kernel=str(row["kernel"]),
         format=str(row["format"]),
         mode=str(row["mode"]),
-        shape=_shape(row["shape"]),
+        shape=shape,
         seconds=seconds,
         flops=flops,
         bytes=moved,
@@ -139,6 +144,16 @@ def _check_work(kernel: object, shape: Mapping[str, int | str], flops: float) ->
     work = 2.0 * math.prod(each for each in sides if isinstance(each, int))
     if not math.isclose(flops, work, rel_tol=1e-6):
         raise ValueError("not the work of this shape")
+
+
+def _check_collective(
+    kernel: str, shape: Mapping[str, int | str], moved: float, seconds: float
+) -> None:
+    """A collective's traffic follows from its buffer and its ranks, and links have their limits."""
+    if not follows_shape(kernel, shape, moved):
+        raise ValueError("not the traffic of this shape")
+    if kernel in COLLECTIVES and moved / seconds > MOST_LINK_RATE:
+        raise ValueError("not a time of this traffic")
 
 
 def _memory(value: Any, path: str) -> float | None:
@@ -163,12 +178,16 @@ def _printable(text: str) -> str:
 
 
 def _shape(found: Any) -> dict[str, int | str]:
-    shape = {str(name): size for name, size in dict(found).items()}
+    if not isinstance(found, dict):
+        raise TypeError("not a shape")
+    shape: dict[str, int | str] = dict(found)
     for size in shape.values():
         if isinstance(size, bool) or not isinstance(size, int | str):
             raise ValueError("not a shape")
         if isinstance(size, int) and not 0 <= size <= MOST_SIZE:
             raise ValueError("not a size")
+        if isinstance(size, str) and (len(size) >= _LONGEST_WORD or not size.isprintable()):
+            raise ValueError("not a word")
     return shape
 
 

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.errors import PlannerError
 from planner.profile_device.figures import Figures, figures_from
 from planner.profile_device.links import ALL_REDUCE, GATHERS
-from planner.profile_device.reader import recorded_of
+from planner.profile_device.reader import MOST_LINK_RATE, recorded_of
+from profiles.links import bus_bytes
 from tests.profile_device.devices import collective_rows, profile, row
 
 
@@ -63,20 +65,50 @@ def test_what_names_no_group_of_several_makes_no_link(shape: dict[str, object]) 
 
 def test_times_that_show_no_bandwidth_make_no_link() -> None:
     shape = {"ranks": 2, "nodes": 1, "backend": "gloo"}
-    rows = [row("all_reduce", shape, 1.0 / size, bytes=size) for size in (1e3, 1e6, 1e8)]
+    rows = [
+        row("all_reduce", shape | {"bytes": size}, 1e3 / size, bytes=float(size))
+        for size in (10**3, 10**6, 10**8)
+    ]
     assert figures_with(*rows).links == ()
 
 
-SECONDS, BYTES = st.floats(1e-10, 1e6), st.floats(0, 1e15)
+SECONDS, BYTES = st.floats(1e-10, 1e6), st.integers(0, 10**15)
 
 
 @given(st.lists(st.tuples(SECONDS, BYTES), min_size=3, max_size=6), st.integers(2, 2**53))
 def test_no_times_however_odd_make_a_link_of_no_rate(
-    timed: list[tuple[float, float]], ranks: int
+    timed: list[tuple[float, int]], ranks: int
 ) -> None:
     shape = {"ranks": ranks, "nodes": 1, "backend": "gloo"}
-    sound = [(seconds, moved) for seconds, moved in timed if moved / seconds <= 1e19]
-    rows = [row("all_reduce", shape, seconds, bytes=moved) for seconds, moved in sound]
+    rows = [
+        row("all_reduce", shape | {"bytes": size}, seconds, bytes=moved)
+        for seconds, size in timed
+        if (moved := bus_bytes("all_reduce", size, ranks)) / seconds <= MOST_LINK_RATE
+    ]
     for link in figures_with(*rows).links:
-        assert 1e-7 < link.bytes_per_second() < 1e26
+        assert 1e-7 < link.bytes_per_second() < 1e21
         assert 0 <= link.start_seconds() < 1e7
+
+
+GROUP = {"bytes": 2**28, "ranks": 4, "nodes": 1, "backend": "gloo"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"bytes": 1e12},  # not the traffic of the shape
+        {"bytes": 0.0},
+        {"median_s": 1e-10},  # faster than any link
+        {"shape": {name: each for name, each in GROUP.items() if name != "bytes"}},
+        {"shape": GROUP | {"ranks": 3}},
+        {"shape": GROUP | {"backend": "\x1b[31mgloo"}},
+        {"shape": GROUP | {"backend": "\u202egloo"}},
+        {"shape": GROUP | {"backend": "g" * 40}},
+        {"shape": [list(each) for each in GROUP.items()]},
+    ],
+)
+def test_a_collective_that_cannot_be_is_damaged(change: dict[str, object]) -> None:
+    sound = collective_rows(4)[3]
+    assert figures_with(sound).links == ()  # of one size
+    with pytest.raises(PlannerError, match=r"damaged: results\[0\]: measure again"):
+        figures_with(sound | change)

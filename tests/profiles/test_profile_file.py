@@ -140,6 +140,10 @@ def changed(path: str, value: object) -> dict[str, Any]:
         ("results.0.flags", [1]),
         ("device.name", None),
         ("environment", []),
+        ("environment.num_threads", "\x1b[2J"),
+        ("environment.cpu", {"flags": ["avx2", "\u202efma"]}),
+        ("environment.variables", {"\x1b[1m": "1"}),
+        ("device.label", "cpu\r\n"),
         ("warnings", ["x" * 5000]),
     ],
 )
@@ -149,6 +153,17 @@ def test_a_wrong_field_is_refused_by_its_name(tmp_path: Path, path: str, value: 
     with pytest.raises(ProfileError) as caught:
         read_profile(file)
     assert caught.value.field.startswith("profile")
+
+
+def test_a_collective_moves_what_its_shape_says(tmp_path: Path) -> None:
+    file, shape = tmp_path / "p.json", {"bytes": 1024, "ranks": 4, "nodes": 1, "backend": "gloo"}
+    sound = result(kernel="all_reduce", format="fp32", shape=shape, flops=0.0, bytes=1536.0)
+    write_profile(file, profile(sound))
+    assert read_profile(file).results == (sound,)
+    write_profile(file, profile(dataclasses.replace(sound, bytes=1e9)))
+    with pytest.raises(ProfileError, match="not the traffic of all_reduce") as caught:
+        read_profile(file)
+    assert caught.value.field == "profile.results[0].bytes"
 
 
 @pytest.mark.parametrize(
