@@ -102,6 +102,8 @@ def _scale_up(configuration: Configuration, part: Accelerator) -> tuple[float, f
     """
     per_node = configuration.devices_per_node
     bridged = part.link is not None and part.link.domain_size < per_node
+    if part.link is None and per_node == 1:
+        return float("inf"), 1  # nothing to cross
     if part.link is None or (bridged and part.pcie_bytes_per_second is not None):
         return _or_nan(part.pcie_bytes_per_second), per_node
     return part.link.bytes_per_second, max(per_node, part.link.domain_size)

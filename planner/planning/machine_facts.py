@@ -25,7 +25,7 @@ def completed(run: Run, part: Accelerator, per_node: int, stated: dict[str, str]
     accelerators of a node.
     """
     check_formats(run, part)
-    _check_links(run, part)
+    _check_links(run, part, per_node)
     _check_power(run, part)
     if part.usable_bytes is not None:
         return part
@@ -82,9 +82,9 @@ def _usable(part: Accelerator) -> str:
     return " or ".join(known) or "another accelerator"
 
 
-def _check_links(run: Run, part: Accelerator) -> None:
+def _check_links(run: Run, part: Accelerator, per_node: int) -> None:
     count = run.hardware.count or 1
-    if count > 1 and part.link is None and part.pcie_bytes_per_second is None:
+    if per_node > 1 and part.link is None and part.pcie_bytes_per_second is None:
         remedy = f"the link between accelerators of {part.sku_id} is not known: plan with count 1"
         raise PlannerError("hardware.count", count, remedy)
     if run.training.offload != "none" and part.host_bytes_per_second is None:

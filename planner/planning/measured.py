@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from planner.engine.batch import Batch, splits_data_alone
 from planner.engine.formats import ATTENTION, MATMUL
 from planner.planning.intervals import Spread, table
+from planner.planning.nodes import measured_network
 from planner.quantities import show_rate
 
 if TYPE_CHECKING:
@@ -174,22 +175,28 @@ def _between(each: Scenario, made: MeasuredStep) -> str:
         "published runs"
     )
     if made.link is None:
-        return f"{work}; communication follows published links and runs"
+        return f"{work}; {_without_link(each, made)}"
     group, rate = made.link.group, show_rate(made.link.bytes_per_second(), "B")
     backend = f" ({group.backend})" if group.backend else ""
     return (
         f"{work}; communication by collectives measured among {group.ranks} ranks{backend}: "
-        f"{rate} of bus bandwidth{_slowdown(made.link) if made.kernels else ''}"
+        f"{rate} of bus bandwidth{_slowdown(made.link)}"
     )
+
+
+def _without_link(each: Scenario, made: MeasuredStep) -> str:
+    if each.devices_per_node == 1 and measured_network(each.run, made.device) is not None:
+        return "communication by collectives measured between nodes"
+    return "communication follows published links and runs"
 
 
 def _slowdown(link: MeasuredLink) -> str:
-    if not link.slower:
-        return ""
-    return (
-        f"; with all of them at work a product takes {link.products_slower:.2f}, a copy "
-        f"{link.traffic_slower:.2f} times as long as alone"
-    )
+    """Of what was timed with all ranks at work."""
+    from profiles.at_once import COPY, PRODUCT
+
+    words, slower = {PRODUCT: "a product", COPY: "a copy"}, link.slower
+    said = [f"{each} takes {slower[name]:.2f}" for name, each in words.items() if name in slower]
+    return f"; with all of them at work {', '.join(said)} times as long as alone" if said else ""
 
 
 def _rests(made: MeasuredStep) -> str:
@@ -226,6 +233,12 @@ def warnings_of(each: Scenario, made: MeasuredStep) -> Iterator[str]:
         yield (
             f"each of the {each.devices_per_node} processes of a machine needs {own} of its own"
             + ("" if timed else "; the profile's had the memory's bandwidth to itself")
+        )
+    if made.link is not None and made.link.group.ranks < each.devices_per_node:
+        num = each.devices_per_node
+        yield (
+            f"{num} devices share a node, collectives were measured among {made.link.group.ranks}: "
+            f"measure them among all (torchrun --nproc-per-node {num} -m profiles.collectives)"
         )
     number_format = MATMUL[each.run.training.precision]
     row = made.device.left_out(number_format)

@@ -88,8 +88,8 @@ def network_between(
         return "one node", float("inf")
     if given is not None:
         return f"{given * 8 / 1e9:g} Gbit/s per accelerator", given
-    measured = None if device is None else device.network_bytes_per_second
-    if name is None and measured is not None:
+    measured = measured_network(run, device)
+    if measured is not None:
         stated["interconnect"] = "as collectives between nodes were measured"
         return f"measured between nodes, {measured * 8 / 1e9:.3g} Gbit/s each", measured
     if network is None or network.device_bytes_per_second is None:
@@ -105,6 +105,14 @@ def network_between(
     gbit = network.device_bytes_per_second * 8 / 1e9
     label = f"{network.provider} {network.instance_type} {network.fabric}, {gbit:g} Gbit/s each"
     return label, network.device_bytes_per_second
+
+
+def measured_network(run: Run, device: ProfiledDevice | None) -> float | None:
+    """One-way bytes/s per accelerator between nodes as the profile's collectives found them; None
+    where they did not, or where the run says its own."""
+    if device is None or run.hardware.interconnect is not None:
+        return None
+    return device.network_bytes_per_second
 
 
 def _named_network(

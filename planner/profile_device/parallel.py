@@ -16,6 +16,7 @@ from planner.engine.weights import local_weights
 from planner.profile_device.links import ALL_REDUCE, GATHERS, MeasuredLink
 
 if TYPE_CHECKING:
+    from planner.engine.machine import Machine
     from planner.profile_device.figures import Figures
     from planner.profile_device.step import ProfiledStep
 
@@ -24,9 +25,10 @@ _UNSHARDED, _ZERO3, _HSDP = (SHARDINGS.index(word) for word in ("none", "zero3",
 
 
 def link_of(batch: Batch, figures: Figures) -> MeasuredLink | None:
-    """The measured link that collectives inside a node of this layout are reckoned by."""
+    """The measured link that collectives inside a node of this layout are reckoned by; None where
+    a node holds one device, which shares its machine with no other."""
     devices = min(float(np.max(batch.parallel.num_devices)), float(np.max(batch.machine.domain)))
-    return figures.link(int(devices))
+    return figures.link(int(devices)) if devices > 1 else None
 
 
 def at_once(step: ProfiledStep, link: MeasuredLink) -> ProfiledStep:
@@ -41,11 +43,13 @@ def at_once(step: ProfiledStep, link: MeasuredLink) -> ProfiledStep:
 
 
 def linked_parts(batch: Batch, figures: Figures) -> dict[str, float]:
-    """The engine's step, seconds by part, with the latency and bandwidth that were measured of the
-    collectives that the layout uses, and published ones for the rest."""
+    """The engine's step, seconds by part, at the rates of a device while all others work, with
+    the latency and bandwidth that were measured of the collectives that the layout uses, and
+    published ones for the rest."""
     c, link = _without_overlap(figures), link_of(batch, figures)
     if link is not None:
         used = operations(batch)
+        batch = replace(batch, machine=_together(batch.machine, link))
         rate = np.full(1, link.bytes_per_second(*used) / c.link)
         batch = replace(batch, machine=replace(batch.machine, link=rate))
         c = replace(c, collective_seconds=link.start_seconds(*used))
@@ -54,6 +58,16 @@ def linked_parts(batch: Batch, figures: Figures) -> dict[str, float]:
         staged = "data_parallel" if parts["data_parallel"] else "sharding"
         parts[staged] += staging_seconds(batch, figures)
     return parts
+
+
+def _together(machine: Machine, link: MeasuredLink) -> Machine:
+    """The rates of a device while all others work too, as measured of products and of copies."""
+    return replace(
+        machine,
+        matmul_peak=machine.matmul_peak / link.products_slower,
+        attention_peak=machine.attention_peak / link.products_slower,
+        bandwidth=machine.bandwidth / link.traffic_slower,
+    )
 
 
 def staging_seconds(batch: Batch, figures: Figures) -> float:

@@ -123,7 +123,9 @@ def test_what_all_ranks_at_once_slow_down_is_slower_in_the_plan(tmp_path: Path) 
         assert slower[name] == pytest.approx(plain[name])
     assert outlined(path, 1).step.parts["matmul"] == pytest.approx(plain["matmul"])
     made = plan(run_on(path, 4), model=GPT2)
-    assert any("a product takes 1.25, a copy 1.50 times" in each for each in made.evidence.reasons)
+    assert any(
+        "a product takes 1.25, a copy takes 1.50 times" in each for each in made.evidence.reasons
+    )
     assert not any("to itself" in each for each in made.warnings)
 
 
@@ -200,3 +202,59 @@ def test_the_shares_are_the_whole_with_several_devices(tmp_path: Path) -> None:
     assert made is not None
     assert made.measured + made.curves + made.by_formulas == pytest.approx(made.total)
     assert made.by_formulas > 0
+
+
+@pytest.mark.parametrize("layout", [{"tp": 4}, {"pp": 4}, {"cp": 4}])
+def test_a_split_model_is_slowed_down_by_all_ranks_at_once_too(
+    layout: dict[str, object], tmp_path: Path
+) -> None:
+    """Or a layout would look faster for being reckoned by formulas."""
+    rows = collective_rows(4)
+    change: dict[str, object] = {"training__layout": layout, "training__accumulation": 4}
+    plain = outlined(written(tmp_path, *rows), 4, **change).step.parts
+    crowd = [*busy_rows(4, PRODUCT, 2.0), *busy_rows(4, COPY, 2.0)]
+    path = written(tmp_path, *rows, *crowd, name="crowd.json")
+    slower = outlined(path, 4, **change).step.parts
+    for name in ("matmul", "attention", "elementwise", "output_layer", "optimizer"):
+        assert slower[name] == pytest.approx(2 * plain[name]), name
+    assert slower["tensor_parallel"] == pytest.approx(plain["tensor_parallel"])
+    said = " ".join(plan(run_on(path, 4, **change), model=GPT2).evidence.reasons)
+    assert "a product takes 2.00, a copy takes 2.00 times" in said
+
+
+def test_what_was_not_timed_at_once_is_not_told(tmp_path: Path) -> None:
+    path = written(tmp_path, *collective_rows(4), *busy_rows(4, COPY, 1.5))
+    said = " ".join(plan(run_on(path, 4), model=GPT2).evidence.reasons)
+    assert "a copy takes 1.50 times" in said
+    assert "a product takes" not in said
+
+
+def test_a_device_alone_in_its_node_shares_its_machine_with_none(tmp_path: Path) -> None:
+    path = written(tmp_path, *collective_rows(4), *busy_rows(4, PRODUCT, 4.0))
+    given: dict[str, object] = {"hardware__interconnect": "10", "hardware__per_node": 1}
+    alone, apart = outlined(path, 1), outlined(path, 3, **given)
+    assert apart.step.parts["matmul"] == pytest.approx(alone.step.parts["matmul"])
+    assert apart.measured is not None
+    assert apart.measured.link is None
+
+
+def test_one_device_a_node_needs_no_link_inside_it(tmp_path: Path) -> None:
+    """Collectives of two machines of one device each."""
+    path = written(tmp_path, *collective_rows(2, nodes=2, rate=1e9, start=0.0))
+    found = outlined(path, 2)
+    assert found.scenario.devices_per_node == 1
+    wire, copied = 4 * PARAMS / 1e9, 4 * 4 * PARAMS / BANDWIDTH
+    assert found.step.parts["data_parallel"] == pytest.approx(wire + copied, rel=0.01)
+    said = " ".join(plan(run_on(path, 2), model=GPT2).evidence.reasons)
+    assert "collectives measured between nodes" in said
+
+
+def test_more_devices_in_a_node_than_were_measured_are_warned_of(tmp_path: Path) -> None:
+    path = written(tmp_path, *collective_rows(2))
+    (said,) = [
+        each
+        for each in plan(run_on(path, 4, hardware__per_node=4), model=GPT2).warnings
+        if "measured among 2" in each
+    ]
+    assert "--nproc-per-node 4" in said
+    assert not any("measured among" in each for each in plan(run_on(path, 2), model=GPT2).warnings)
