@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from profiles import at_once
 from profiles.device import Device, open_device
@@ -24,13 +24,16 @@ from profiles.file import read_profile, write_profile
 from profiles.gauge import Gauge
 from profiles.gauges import gauge_of
 from profiles.links import COLLECTIVES, bus_bytes
-from profiles.ranks import group_shape, passes_limit, slowest_samples
+from profiles.ranks import first_alone, group_shape, passes_limit, slowest_samples
 from profiles.report import link_lines
 from profiles.result import SCHEMA, Profile, Result
 from profiles.statistics import iqr, median
 
 SIZES = tuple(2**power for power in range(10, 29, 2))  # bytes of one rank's whole buffer
 _SECONDS = 1.0  # of one size
+_MOST_SECONDS = 3600.0
+_FEWEST = 3  # sizes that show a bandwidth
+_LAUNCHED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")  # what torchrun says
 _WORD = 4  # bytes of an FP32 element
 
 
@@ -145,49 +148,113 @@ def profile_with(path: Path, device: Device, gauge: Gauge, results: list[Result]
     )
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run on every rank; the first one prints and writes."""
-    parser = argparse.ArgumentParser(prog="profiles.collectives", description=__doc__)
+def sizes_up_to(most: int, ranks: int) -> tuple[int, ...]:
+    """The sizes to time among `ranks`: a word at least for each, up to `most` bytes.
+
+    >>> sizes_up_to(2**16, 2)
+    (1024, 4096, 16384, 65536)
+    """
+    held = [each for each in SIZES if each >= ranks * _WORD]
+    found = tuple(each for each in held if each <= most)
+    if len(found) < _FEWEST:
+        least = held[min(_FEWEST, len(held)) - 1]
+        remedy = f"{_FEWEST} sizes show a bandwidth: at least {least}"
+        raise ProfileError("--most", most, remedy)
+    return found
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, once: every rank is given the same words."""
+
+    def error(self, message: str) -> NoReturn:
+        _say(f"{message}; see --help", first="RANK" in os.environ)
+        sys.exit(2)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="profiles.collectives", description=__doc__)
     parser.add_argument("--out", metavar="FILE", help="profile file that takes the results")
     parser.add_argument("--most", type=int, default=SIZES[-1], metavar="BYTES", help="largest size")
-    parser.add_argument("--seconds", type=float, default=_SECONDS, help="limit of one size")
-    args = parser.parse_args(argv)
-    if "RANK" not in os.environ:
-        sys.stderr.write("profiles.collectives: start it under torchrun, see docs/profiling.md\n")
+    parser.add_argument("--seconds", type=_seconds, default=_SECONDS, help="limit of one size")
+    return parser
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value <= _MOST_SECONDS:
+        remedy = f"write seconds above 0, at most {_MOST_SECONDS:g}"
+        raise argparse.ArgumentTypeError(f"{text!r}: {remedy}")
+    return value
+
+
+def _say(text: str, *, first: bool) -> None:
+    """A line on standard error, of the first rank alone where all would say the same."""
+    if not first or os.environ.get("RANK") == "0":
+        sys.stderr.write(f"profiles.collectives: {text}\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run on every rank; the first one prints and writes."""
+    args = _parser().parse_args(argv)
+    if not all(name in os.environ for name in _LAUNCHED):
+        _say("start it under torchrun, see docs/profiling.md", first=False)
+        return 2
+    ranks = int(os.environ["WORLD_SIZE"])
+    try:
+        if ranks < 2:
+            raise ProfileError("--nproc-per-node", ranks, "a collective needs 2 ranks or more")
+        sizes = sizes_up_to(args.most, ranks)
+    except ProfileError as error:
+        _say(str(error), first=True)
         return 2
     try:
-        return _run(args)
-    except ProfileError as error:
-        sys.stderr.write(f"profiles.collectives: {error}\n")
+        return _run(args, sizes)
+    except ProfileError as error:  # of one rank: the others do not know it
+        _say(str(error), first=False)
         return 2
+    except KeyboardInterrupt:
+        return 130
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace, sizes: Sequence[int]) -> int:
     from profiles.backend import torch_module
 
     torch = torch_module()
     cuda = torch.cuda.is_available()
     device = open_device(f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if cuda else "cpu")
     backend = "nccl" if cuda else "gloo"
-    torch.distributed.init_process_group(backend)
+    distributed = torch.distributed
+    distributed.init_process_group(backend)
+    path = Path(args.out) if args.out else None
     try:
-        sizes = [each for each in SIZES if each <= args.most]
+        if not first_alone(distributed, device, lambda: _check_out(path, device)):
+            return 2
         results = measured(device, backend, sizes, args.seconds)
-        results += at_once.measured(device, torch.distributed, backend, args.seconds)
-        if torch.distributed.get_rank() == 0:
-            _write(args, device, results)
-        torch.distributed.barrier()
+        results += at_once.measured(device, distributed, backend, args.seconds)
+        return 0 if first_alone(distributed, device, lambda: _write(path, device, results)) else 2
     finally:
-        torch.distributed.destroy_process_group()
-    return 0
+        distributed.destroy_process_group()
 
 
-def _write(args: argparse.Namespace, device: Device, results: list[Result]) -> None:
+def _check_out(path: Path | None, device: Device) -> None:
+    """Refuse before the measurement what could not take its results."""
+    if path is None:
+        return
+    if path.exists():
+        name = read_profile(path).device["name"]
+        if name != device.name:
+            remedy = f"a profile of {name}, this is {device.name}: say another file"
+            raise ProfileError("--out", str(path), remedy)
+    if not os.access(path.parent, os.W_OK):
+        remedy = "its folder is missing or takes no files: say another file"
+        raise ProfileError("--out", str(path), remedy)
+
+
+def _write(path: Path | None, device: Device, results: list[Result]) -> None:
     sys.stdout.write("\n".join(link_lines(results)) + "\n")
-    if args.out:
+    if path is not None:
         gauge = gauge_of(device)
         try:
-            path = Path(args.out)
             write_profile(path, profile_with(path, device, gauge, results))
         finally:
             gauge.close()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from profiles.device import Device
+from profiles.errors import ProfileError
 
 _WARM, _SAMPLES = 3, 20  # calls before, calls timed at most
 
@@ -19,6 +20,24 @@ def slowest_samples(
         once = _slowest(distributed, device, call)
     count = max(3, min(_SAMPLES, int(seconds / max(once, 1e-7))))
     return [_slowest(distributed, device, call) for _ in range(count)]
+
+
+def first_alone(distributed: Any, device: Device, work: Callable[[], None]) -> bool:
+    """Whether `work`, which the first rank alone does, succeeded; every rank learns it.
+
+    Raises on the first rank what failed there.
+    """
+    failure: ProfileError | None = None
+    if distributed.get_rank() == 0:
+        try:
+            work()
+        except ProfileError as error:
+            failure = error
+    told = device.torch.tensor([float(failure is None)], device=device.label)
+    distributed.broadcast(told, 0)
+    if failure is not None:
+        raise failure
+    return bool(told.item())
 
 
 def passes_limit(median: float, seconds: float) -> bool:
@@ -37,5 +56,5 @@ def _slowest(distributed: Any, device: Device, call: Callable[[], Any]) -> float
 def group_shape(distributed: Any, backend: str) -> dict[str, int | str]:
     """What tells this group from others in a result's shape."""
     ranks = int(distributed.get_world_size())
-    here = int(os.environ.get("LOCAL_WORLD_SIZE", ranks))
-    return {"ranks": ranks, "nodes": max(1, ranks // here), "backend": backend}
+    nodes = int(os.environ.get("GROUP_WORLD_SIZE", 1))  # launchers, one on each machine
+    return {"ranks": ranks, "nodes": min(nodes, ranks), "backend": backend}
