@@ -84,8 +84,11 @@ def recorded_of(found: Any, path: str) -> Recorded:
     device, results = found.get("device"), found.get("results")
     if not isinstance(device, dict) or not isinstance(device.get("name"), str):
         raise PlannerError(FIELD, path, "damaged: it names no device")
-    if not isinstance(results, list) or len(results) > MOST_RESULTS:
+    if not isinstance(results, list):
         raise PlannerError(FIELD, path, "damaged: it holds no list of results")
+    if len(results) > MOST_RESULTS:
+        remedy = f"holds {len(results)} results: at most {MOST_RESULTS}, leave some groups out"
+        raise PlannerError(FIELD, path, remedy)
     environment = found.get("environment")
     threads = environment.get("num_threads") if isinstance(environment, dict) else None
     return Recorded(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from planner.errors import PlannerError
 from planner.profile_device.figures import Figures, figures_from
 from planner.profile_device.links import ALL_REDUCE, GATHERS
-from planner.profile_device.reader import MOST_LINK_RATE, recorded_of
+from planner.profile_device.reader import MOST_LINK_RATE, MOST_RESULTS, recorded_of
 from profiles.links import bus_bytes
 from tests.profile_device.devices import collective_rows, profile, row
 
@@ -70,6 +70,12 @@ def test_times_that_show_no_bandwidth_make_no_link() -> None:
         for size in (10**3, 10**6, 10**8)
     ]
     assert figures_with(*rows).links == ()
+
+
+def test_too_many_results_are_counted() -> None:
+    rows = collective_rows(4)[:1] * (MOST_RESULTS + 1)
+    with pytest.raises(PlannerError, match="holds 20001 results: at most 20000"):
+        figures_with(*rows)
 
 
 SECONDS, BYTES = st.floats(1e-10, 1e6), st.integers(0, 10**15)
