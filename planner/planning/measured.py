@@ -34,6 +34,7 @@ class MeasuredStep:
     lacking: Mapping[str, str]  # parts that the profile has no kernel for, and what it lacks
     kernels: bool  # whether the work of a device is that of the profile's kernels
     link: MeasuredLink | None  # that communication is reckoned by; None = published, or none needed
+    link_operations: tuple[str, ...]  # the collectives of that link that the layout uses
     device: ProfiledDevice
     spread: Spread
 
@@ -59,7 +60,7 @@ def measured_step(
     device = each.device
     if device is None:
         return None
-    from planner.profile_device.parallel import at_once, link_of, linked_parts
+    from planner.profile_device.parallel import at_once, link_of, linked_parts, operations
 
     link = None
     if each.num_devices > 1:
@@ -72,6 +73,7 @@ def measured_step(
             lacking={},
             kernels=False,
             link=link,
+            link_operations=operations(batch),
             device=device,
             spread=_wider(prior, device.transfer),
         )
@@ -92,6 +94,7 @@ def measured_step(
         lacking=lacking,
         kernels=True,
         link=link,
+        link_operations=operations(batch),
         device=device,
         spread=_spread(each, device, {name: s / total for name, s in shares.items()}, prior),
     )
@@ -176,7 +179,8 @@ def _between(each: Scenario, made: MeasuredStep) -> str:
     )
     if made.link is None:
         return f"{work}; {_without_link(each, made)}"
-    group, rate = made.link.group, show_rate(made.link.bytes_per_second(), "B")
+    group = made.link.group
+    rate = show_rate(made.link.bytes_per_second(*made.link_operations), "B")
     backend = f" ({group.backend})" if group.backend else ""
     return (
         f"{work}; communication by collectives measured among {group.ranks} ranks{backend}: "

@@ -258,3 +258,11 @@ def test_more_devices_in_a_node_than_were_measured_are_warned_of(tmp_path: Path)
     ]
     assert "--nproc-per-node 4" in said
     assert not any("measured among" in each for each in plan(run_on(path, 2), model=GPT2).warnings)
+
+
+def test_the_bandwidth_that_is_told_is_that_of_the_collectives_used(tmp_path: Path) -> None:
+    path = written(tmp_path, *collective_rows(4, rate=1e9, slow=4))
+    for sharding, rate in (("none", "1 GB/s"), ("zero3", "500 MB/s")):
+        run = run_on(path, 4, training__layout={"sharding": sharding})
+        said = " ".join(plan(run, model=GPT2).evidence.reasons)
+        assert f"{rate} of bus bandwidth" in said
