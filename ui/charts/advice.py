@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from ui.charts.style import ACCENT, AXIS, framed
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from ui.answers import Advised
 
 MONEY = "#e0862f"
+LINE = 18  # letters of a change's name before it is broken, so that bars keep their room
 
 
 def tornado(rows: Sequence[Advised], words: Words) -> Figure:
@@ -22,7 +24,7 @@ def tornado(rows: Sequence[Advised], words: Words) -> Figure:
     import plotly.graph_objects as go
 
     figure = go.Figure()
-    names = [machines_named(each.words) for each in rows]
+    names = ["<br>".join(wrap(machines_named(each.words), LINE)) for each in rows]
     series = (
         ("plan.time", ACCENT, [each.time for each in rows]),
         ("plan.cost", MONEY, [each.cost for each in rows]),

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 SMALL = 0.01  # share of the total under which a part is drawn with the others
 GIB = 2**30
+BAR = 0.56  # width of a stage's bar; a narrow screen has room for a size in two of them
+ROOMY = 0.3  # share of the total from which a bar holds its text, also on a telephone
 _ROW = 34  # pixels
 
 
@@ -52,7 +54,8 @@ def waterfall(
             orientation="h",
             marker_color=[colour(name) for name, _ in drawn],
             text=texts,
-            textposition=["inside" if value > 0.14 * total else "outside" for _, value in drawn],
+            textposition=["inside" if value > ROOMY * total else "outside" for _, value in drawn],
+            textangle=0,
             cliponaxis=False,
             customdata=[words.number(show_share(value / total)) for _, value in drawn],
             hovertemplate="%{y}: %{text}, %{customdata}<extra></extra>",
@@ -139,9 +142,9 @@ def memory_stack(
             figure.add_bar(
                 x=list(range(len(names))),
                 y=[size / GIB for size in sizes],
-                width=0.5,
+                width=BAR,
                 marker={"color": colour(part), "line": {"width": 0}},
-                text=[_inside(label, size, peak) for size in sizes],
+                text=[_inside(label if len(names) == 1 else "", size, peak) for size in sizes],
                 textposition="inside",
                 insidetextanchor="middle",
                 textangle=0,
@@ -165,7 +168,7 @@ def memory_stack(
 
 def _inside(label: str, size: float, peak: float) -> str:
     """What stands in a part that is high enough for a line of text."""
-    return f"{label} {show_bytes(size)}" if size > 0.05 * peak else ""
+    return f"{label} {show_bytes(size)}".strip() if size > 0.05 * peak else ""
 
 
 def _interval(figure: Figure, stages: Sequence[Mapping[str, Any]], low: float, high: float) -> None:
@@ -173,7 +176,7 @@ def _interval(figure: Figure, stages: Sequence[Mapping[str, Any]], low: float, h
     fullest = max(range(len(stages)), key=lambda index: stages[index]["peak_bytes"])
     peak = stages[fullest]["peak_bytes"] / GIB
     figure.add_scatter(
-        x=[fullest + 0.3],
+        x=[fullest + BAR / 2 + 0.05],
         y=[peak],
         mode="markers",
         marker={"size": 1, "color": QUIET},

@@ -173,7 +173,9 @@ def _rug(figure: Figure, report: StopReport, low: float, words: Words) -> None:
         figure.add_scatter(
             x=list(report.next_validation),
             y=[low] * len(report.next_validation),
-            mode="markers",
+            mode="markers+text",
+            text=[words("stop.next_validation")],
+            textposition="middle left",
             marker={"symbol": "line-ns", "size": 18, "line": {"width": 2, "color": GOOD}},
             hovertemplate=f"{words('stop.next_validation')} %{{x:,.6g}}<extra></extra>",
         )
@@ -187,7 +189,9 @@ def _stop_mark(figure: Figure, report: StopReport, words: Words) -> None:
     figure.add_scatter(
         x=[stop.step],
         y=[stop.loss],
-        mode="markers",
+        mode="markers+text",
+        text=[words(stop_word(report))],
+        textposition="bottom left",
         marker={"color": hue, "size": 12, "symbol": "diamond"},
         hovertemplate=f"{words(stop_word(report))} %{{x:,.6g}}: %{{y:.4g}}<extra></extra>",
     )
