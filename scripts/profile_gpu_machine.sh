@@ -50,12 +50,15 @@ part profile "$(share 50)" "$python" -m profiles --device "$device" --full \
 part study "$(share 10)" "$python" -m profiles --device "$device" --study diffusion \
     --limit "$(share 10)" --figure "$folder/diffusion.svg"
 
+# into the profile, where plans of several devices look for them
+together=$folder/profile.json
+[ -f "$together" ] || together=$folder/collectives.json
 ranks=$gpus
 [ "$ranks" -eq 0 ] && ranks=2
 if [ "$ranks" -gt 1 ]; then
     part collectives "$(share 10)" "$python" -m torch.distributed.run --nproc-per-node "$ranks" \
         -m profiles.collectives --seconds 0.5 --most $((1 << (gpus > 0 ? 28 : 20))) \
-        --out "$folder/collectives.json"
+        --out "$together"
 fi
 
 if [ "$gpus" -gt 0 ] || [ "$budget" -ge 240 ]; then # one step of the model takes seconds on a CPU
