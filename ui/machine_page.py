@@ -214,7 +214,7 @@ def _links(profile: Profile, words: Words) -> None:
             "links",
             words,
             title=words("machine.links_title"),
-            takeaway=words("machine.links_takeaway"),
+            takeaway=" ".join((words("machine.links_takeaway"), *tables.at_once(profile, words))),
             figure=None,
             table=table,
         )

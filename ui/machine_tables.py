@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from planner.quantities import show_bytes, show_duration, show_flops, show_percent, show_rate
+from profiles.at_once import COPY, PRODUCT, slowdowns_between
 from profiles.formats import FORMATS
+from profiles.links import Group as Ranks
 from profiles.links import links_between
 from profiles.result import Profile, Result
 from ui.profile_compare import Group, Pair
@@ -79,12 +81,7 @@ def links(profile: Profile, words: Words) -> Table:
     """What collectives between several devices showed of the link, by group and operation."""
     rows = []
     for group, fits in links_between(profile.results).items():
-        ranks = words(
-            "machine.ranks_on_nodes" if group.nodes > 1 else "machine.ranks",
-            ranks=group.ranks,
-            nodes=group.nodes,
-            backend=group.backend,
-        )
+        ranks = _ranks(group, words)
         for name, link in fits.items():
             start = None if link is None else link.latency_s
             rate = None if link is None else link.bytes_per_second
@@ -98,6 +95,25 @@ def links(profile: Profile, words: Words) -> Table:
         rows=tuple(rows),
         numeric=(2, 3),
     )
+
+
+def _ranks(group: Ranks, words: Words) -> str:
+    key = "machine.ranks_on_nodes" if group.nodes > 1 else "machine.ranks"
+    return words(key, ranks=group.ranks, nodes=group.nodes, backend=group.backend)
+
+
+def at_once(profile: Profile, words: Words) -> list[str]:
+    """A sentence for each group: what its ranks slow each other down by."""
+    return [
+        words(
+            "machine.at_once",
+            ranks=_ranks(group, words),
+            product=show_ratio(ratios[PRODUCT]),
+            copy=show_ratio(ratios[COPY]),
+        )
+        for group, ratios in slowdowns_between(profile.results).items()
+        if {PRODUCT, COPY} <= set(ratios)
+    ]
 
 
 def flags(profile: Profile, words: Words) -> Table:

@@ -9,6 +9,7 @@ import re
 
 import pytest
 
+from profiles.at_once import COPY, PRODUCT
 from profiles.result import Result
 from tests.conftest import PROJECT
 from tests.profiles.test_profile_file import profile, result
@@ -204,3 +205,19 @@ def test_collectives_become_a_table_of_links(language: str) -> None:
     assert float(start) == pytest.approx(2e-5)
     assert float(rate) == pytest.approx(1e10)
     assert len(roofline_of(whole).points) == len(roofline_of(MEASURED).points)
+
+
+def test_what_ranks_slow_each_other_down_by_is_a_sentence() -> None:
+    assert tables.at_once(MEASURED, WORDS) == []
+    shape = {"ranks": 4, "nodes": 1, "backend": "gloo"}
+    timed = tuple(
+        dataclasses.replace(
+            MEASURED.results[0], kernel=kernel, shape={**shape, "busy": busy}, median_s=seconds
+        )
+        for kernel, slower in ((PRODUCT, 1.25), (COPY, 1.5))
+        for busy, seconds in ((1, 1.0), (4, slower))
+    )
+    whole = dataclasses.replace(MEASURED, results=(*MEASURED.results, *timed))
+    (said,) = tables.at_once(whole, WORDS)
+    assert "all of 4 ranks, gloo" in said
+    assert "a product takes 1.25 and a copy 1.5 times" in said
