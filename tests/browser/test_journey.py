@@ -14,7 +14,7 @@ from planner.planning.plan import plan
 from planner.quantities import show_duration, show_usd
 from planner.run import Run
 from tests.browser.looking import complaints, figure, is_readable, texts
-from tests.browser.waiting import expect, settle, wait_for
+from tests.browser.waiting import expect, insist, settle, wait_for
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "llama-3-8b.yaml"
 
@@ -35,11 +35,15 @@ def typed(page: Any, label: str) -> str:
 def type_into(page: Any, label: str, text: str) -> None:
     from selenium.webdriver.common.keys import Keys
 
-    settle(page)
-    box = field(page, label)
-    box.send_keys(Keys.CONTROL, "a")
-    box.send_keys(text)
-    box.send_keys(Keys.ENTER)
+    def act() -> None:
+        settle(page)
+        box = field(page, label)
+        box.send_keys(Keys.CONTROL, "a")
+        box.send_keys(text)
+        box.send_keys(Keys.ENTER)
+        settle(page)
+
+    insist(act, lambda: typed(page, label) == text, f"{text} in {label}")
 
 
 def days(run: Run) -> str:
@@ -95,8 +99,8 @@ def test_a_change_is_answered_and_its_link_opens_the_same_elsewhere(
     changed = Run.from_yaml(EXAMPLE).changed({"hardware.count": 128, "training.precision": "fp8"})
     type_into(example, "How many", "128")
     until_time_is(example, days(Run.from_yaml(EXAMPLE).changed({"hardware.count": 128})))
-    choose(example, "Precision", "fp8")
-    until_time_is(example, days(changed))
+    after = days(changed)
+    choose(example, "Precision", "fp8", lambda: figure(example, "time") == after)
     link = wait_for(
         lambda: example.current_url if "precision=fp8" in example.current_url else "", "the link"
     )
@@ -106,16 +110,21 @@ def test_a_change_is_answered_and_its_link_opens_the_same_elsewhere(
     expect(lambda: typed(other, "How many"), "128", "how many")
 
 
-def choose(page: Any, label: str, option: str) -> None:
-    """Pick an option of a select box with the keyboard alone."""
+def choose(page: Any, label: str, option: str, chosen: Callable[[], bool]) -> None:
+    """Pick an option of a select box with the keyboard alone, until it is `chosen`."""
     from selenium.webdriver.common.keys import Keys
 
-    settle(page)
     selector = f'[data-testid="stSidebar"] input[aria-label*="{label}"]'
-    box = wait_for(lambda: page.find_elements("css selector", selector), label)[0]
-    box.send_keys(option)
-    wait_for(lambda: option in texts(page, '[role="option"]'), f"the option {option}")
-    box.send_keys(Keys.ENTER)
+
+    def act() -> None:
+        settle(page)
+        box = wait_for(lambda: page.find_elements("css selector", selector), label)[0]
+        box.send_keys(Keys.ESCAPE, Keys.CONTROL, "a")
+        box.send_keys(option)
+        if option in texts(page, '[role="option"]'):
+            box.send_keys(Keys.ENTER)
+
+    insist(act, chosen, f"{option} of {label}")
 
 
 def test_going_back_restores_the_scenario_before(example: Any) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 PATIENCE = 60  # s
+_SWALLOWED = 8  # s without an effect, after which an action is taken again
 
 
 def wait_for(look: Callable[[], Any], what: str) -> Any:
@@ -37,6 +39,23 @@ def expect(look: Callable[[], Any], value: Any, what: str) -> None:
         wait_for(same, what)
     except AssertionError:
         raise AssertionError(f"{what}: {seen} instead of {value!r}") from None
+
+
+def insist(act: Callable[[], None], look: Callable[[], Any], what: str) -> None:
+    """Act, and again where nothing came of it: a field may be replaced under the keys."""
+    from selenium.common.exceptions import StaleElementReferenceException
+
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        with suppress(StaleElementReferenceException):
+            act()
+        again = min(end, time.monotonic() + _SWALLOWED)
+        while time.monotonic() < again:
+            with suppress(StaleElementReferenceException):
+                if look():
+                    return
+            time.sleep(0.05)
+    raise AssertionError(f"not within {PATIENCE} s: {what}")
 
 
 def settle(page: Any) -> None:
