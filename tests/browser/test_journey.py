@@ -14,7 +14,7 @@ from planner.planning.plan import plan
 from planner.quantities import show_duration, show_usd
 from planner.run import Run
 from tests.browser.looking import complaints, figure, is_readable, texts
-from tests.browser.waiting import expect, insist, settle, wait_for
+from tests.browser.waiting import expect, insist, retype, settle, wait_for
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "llama-3-8b.yaml"
 
@@ -33,17 +33,7 @@ def typed(page: Any, label: str) -> str:
 
 
 def type_into(page: Any, label: str, text: str) -> None:
-    from selenium.webdriver.common.keys import Keys
-
-    def act() -> None:
-        settle(page)
-        box = field(page, label)
-        box.send_keys(Keys.CONTROL, "a")
-        box.send_keys(text)
-        box.send_keys(Keys.ENTER)
-        settle(page)
-
-    insist(act, lambda: typed(page, label) == text, f"{text} in {label}")
+    retype(page, lambda: field(page, label), text)
 
 
 def days(run: Run) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from planner.quantities import show_count
 from tests.browser.looking import drawing, figure, is_readable
-from tests.browser.waiting import expect, insist, settle, wait_for
+from tests.browser.waiting import expect, retype, settle, wait_for
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "llama-3-8b.yaml"
 
@@ -21,17 +21,7 @@ def box(page: Any, label: str) -> Any:
 
 
 def type_into(page: Any, label: str, text: str) -> None:
-    from selenium.webdriver.common.keys import Keys
-
-    def act() -> None:
-        settle(page)
-        field = box(page, label)
-        field.send_keys(Keys.CONTROL, "a")
-        field.send_keys(text)
-        field.send_keys(Keys.ENTER)
-        settle(page)
-
-    insist(act, lambda: box(page, label).get_attribute("value") == text, f"{text} in {label}")
+    retype(page, lambda: box(page, label), text)
 
 
 @pytest.fixture

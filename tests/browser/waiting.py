@@ -62,3 +62,18 @@ def settle(page: Any) -> None:
     """Wait for the whole answer: a key pressed before can meet a field that is being replaced."""
     idle = '[data-testid="stApp"][data-test-script-state="notRunning"]'
     wait_for(lambda: page.find_elements("css selector", idle), "an answered page")
+
+
+def retype(page: Any, find: Callable[[], Any], text: str) -> None:
+    """Replace what stands in the field that `find` gives by `text`, and send it."""
+    from selenium.webdriver.common.keys import Keys
+
+    def act() -> None:
+        settle(page)
+        field = find()
+        field.send_keys(Keys.CONTROL, "a")
+        field.send_keys(text)
+        field.send_keys(Keys.ENTER)
+        settle(page)
+
+    insist(act, lambda: find().get_attribute("value") == text, f"{text} in its field")
